@@ -1,0 +1,329 @@
+"""Django's settings. Every environment variable is read here, once; docs/reference/settings.md lists them."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from hook0 import env
+from hook0.installation import read_credentials, read_secret_key
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+# --- where we are -----------------------------------------------------------------------------------
+
+ENVIRONMENT = env.read(
+    "HOOK0_ENVIRONMENT",
+    "development",
+    "`production` refuses every default that is only safe on one's own machine; else `development`.",
+    group="Installation",
+    parse=env.one_of(["development", "production"]),
+)
+PRODUCTION = ENVIRONMENT == "production"
+
+HOME = env.read(
+    "HOOK0_HOME",
+    str(BASE_DIR / "var"),
+    "The folder of the embedded services, their data and `credentials.json`. Default: `var` in the checkout.",
+    group="Installation",
+    parse=env.folder,
+)
+# On one's own machine the commands beside `make run` find the running services by themselves.
+_RUNNING = read_credentials(HOME)
+
+PORT = env.read(
+    "HOOK0_PORT",
+    "8000",
+    "The port of the API and the admin. In `make run` the demo receiver takes the next one, metrics the one after.",
+    group="Installation",
+    parse=env.integer(1, 65533),
+)
+BIND = env.read(
+    "HOOK0_BIND",
+    "127.0.0.1",
+    "The address the API and the metrics listen on; `0.0.0.0` in a container.",
+    group="Installation",
+    parse=env.text,
+)
+PUBLIC_URL = env.read(
+    "HOOK0_PUBLIC_URL",
+    f"http://127.0.0.1:{PORT}",
+    "How clients and browsers reach this installation. Default: `http://127.0.0.1:$HOOK0_PORT`.",
+    group="Installation",
+    parse=env.url("http", "https"),
+).rstrip("/")
+
+SECRET_KEY = env.read(
+    "HOOK0_SECRET_KEY",
+    None if PRODUCTION else read_secret_key(HOME) or "only-for-commands-that-run-before-the-first-start",
+    "Signs sessions. At least 50 random characters. `make run` makes one and keeps it.",
+    group="Installation",
+    parse=env.secret(32),
+    sensitive=True,
+)
+DEBUG = env.read(
+    "HOOK0_DEBUG",
+    "false",
+    "Show tracebacks in the browser. Refused in production.",
+    group="Installation",
+    parse=env.boolean,
+)
+ALLOWED_HOSTS = env.read(
+    "HOOK0_ALLOWED_HOSTS",
+    None if PRODUCTION else "*",
+    "Host names that requests may name, separated by commas.",
+    group="Installation",
+    parse=env.words,
+)
+LOG_LEVEL = env.read(
+    "HOOK0_LOG_LEVEL",
+    "INFO",
+    "DEBUG, INFO, WARNING or ERROR.",
+    group="Installation",
+    parse=env.one_of(["DEBUG", "INFO", "WARNING", "ERROR"]),
+)
+HTTPS = env.read(
+    "HOOK0_HTTPS",
+    "true" if PRODUCTION else "false",
+    "Clients come over HTTPS, ended by a proxy that sets X-Forwarded-Proto: cookies are then for HTTPS "
+    "alone and plain requests are redirected. Default: true in production.",
+    group="Installation",
+    parse=env.boolean,
+)
+
+# --- services ---------------------------------------------------------------------------------------
+
+DATABASE_URL = env.read(
+    "DATABASE_URL",
+    None if PRODUCTION else _RUNNING.database_url,
+    "PostgreSQL 15 or later, as `postgresql://user:password@host:5432/name`. "
+    "Unset in development: `make run` starts its own.",
+    group="Services",
+    parse=env.url("postgresql", "postgres"),
+    sensitive=True,
+)
+CELERY_BROKER_URL = env.read(
+    "CELERY_BROKER_URL",
+    None if PRODUCTION else _RUNNING.broker_url,
+    "RabbitMQ (`amqp://...`) or Redis/Valkey (`redis://...`). Unset in development: `make run` starts its own.",
+    group="Services",
+    parse=env.url("amqp", "amqps", "redis", "rediss"),
+    sensitive=True,
+)
+POSTGRES_BIN = env.read(
+    "HOOK0_POSTGRES_BIN",
+    "",
+    "A folder with `initdb` and `postgres` for the embedded database, instead of the ones it would find.",
+    group="Services",
+    parse=env.text,
+)
+
+
+def _database(url: str) -> dict[str, Any]:
+    """Django's wording of a PostgreSQL URL."""
+    if not url:
+        return {"ENGINE": "django.db.backends.dummy"}
+    parts = urlsplit(url)
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": options.pop("host", "") or parts.hostname or "",
+        "PORT": str(parts.port or ""),
+        "OPTIONS": options,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+    }
+
+
+DATABASES = {"default": _database(DATABASE_URL)}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- delivery ---------------------------------------------------------------------------------------
+
+DELIVERY_PROCESSES = env.read(
+    "HOOK0_DELIVERY_PROCESSES",
+    "2",
+    "How many pumps a delivery worker runs, each in a process of its own.",
+    group="Delivery",
+    parse=env.integer(1, 256),
+)
+DELIVERY_WINDOW = env.read(
+    "HOOK0_DELIVERY_WINDOW",
+    "256",
+    "How many requests one pump keeps in flight. The window, not the processor, decides the rate of slow endpoints.",
+    group="Delivery",
+    parse=env.integer(1, 900),
+)
+DELIVERY_TIMEOUT = env.read(
+    "HOOK0_DELIVERY_TIMEOUT",
+    "15",
+    "Seconds one request may take from connecting to the end of the answer, where a subscription says nothing.",
+    group="Delivery",
+    parse=env.seconds(1, 60),
+)
+CONNECT_TIMEOUT = env.read(
+    "HOOK0_CONNECT_TIMEOUT",
+    "5",
+    "Seconds of that which finding and connecting to the target may take.",
+    group="Delivery",
+    parse=env.seconds(0.1, 60),
+)
+LEASE_MARGIN = env.read(
+    "HOOK0_LEASE_MARGIN",
+    "15",
+    "Seconds a lease outlives the time-out of its request. Work of a worker that died resumes after both.",
+    group="Delivery",
+    parse=env.seconds(1, 300),
+)
+RESPONSE_BODY_LIMIT = env.read(
+    "HOOK0_RESPONSE_BODY_LIMIT",
+    "65536",
+    "Bytes of a target's answer that are read and kept.",
+    group="Delivery",
+    parse=env.integer(0, 8_388_608),
+)
+ALLOWED_TARGETS = env.read(
+    "HOOK0_ALLOWED_TARGETS",
+    "" if PRODUCTION else "127.0.0.0/8,::1/128",
+    "Networks that webhooks may reach although they are private, separated by commas. "
+    "Default: none in production, loopback in development.",
+    group="Delivery",
+    parse=env.networks,
+)
+ATTEMPT_RETENTION_DAYS = env.read(
+    "HOOK0_ATTEMPT_RETENTION_DAYS",
+    "30",
+    "Days that the log of ended request attempts is kept; whole days are dropped at once.",
+    group="Delivery",
+    parse=env.integer(1, 3650),
+)
+
+# --- metrics ----------------------------------------------------------------------------------------
+
+METRICS_PORT = env.read(
+    "HOOK0_METRICS_PORT",
+    str(PORT + 2),
+    "The port of `/metrics`. Default: `$HOOK0_PORT` + 2.",
+    group="Metrics",
+    parse=env.integer(1, 65535),
+)
+METRICS_DIR = env.read(
+    "PROMETHEUS_MULTIPROC_DIR",
+    "",
+    "A folder that all processes of this machine share for their counters. Unset: counters are not collected.",
+    group="Metrics",
+    parse=env.text,
+)
+
+# --- Django -----------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "tenants",
+    "subscriptions",
+    "delivery",
+    "events",
+    "monitoring",
+    "hook0",
+]
+MIDDLEWARE = [
+    "hook0.middleware.tolerate_slashes",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "hook0.urls"
+WSGI_APPLICATION = "hook0.wsgi.application"
+APPEND_SLASH = False
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+STATIC_URL = "static/"
+STATIC_ROOT = HOME / "static"
+WHITENOISE_USE_FINDERS = not PRODUCTION
+WHITENOISE_AUTOREFRESH = False
+
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+# Events are bounded by events/limits.py; a request body of the API by 2 MiB.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2_097_152
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PARSER_CLASSES": ["hook0.parsers.JsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "EXCEPTION_HANDLER": "hook0.problems.answer",
+    "UNAUTHENTICATED_USER": None,
+    "DATETIME_FORMAT": "iso-8601",
+}
+
+# --- Celery: a message is a doorbell and carries no state -------------------------------------------
+
+CELERY_TASK_DEFAULT_QUEUE = "maintenance"
+CELERY_TASK_ROUTES = {"delivery.tasks.pump": {"queue": "delivery"}}
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
+CELERY_WORKER_SEND_TASK_EVENTS = False
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None
+CELERY_BROKER_TRANSPORT_OPTIONS = (
+    {"socket_timeout": 5, "socket_connect_timeout": 1, "retry_on_timeout": False}
+    if CELERY_BROKER_URL.startswith("redis")
+    else {}
+)
+CELERY_TASK_PUBLISH_RETRY = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{levelname:<7} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    "loggers": {
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "django.request": {"level": "ERROR"},
+    },
+}
