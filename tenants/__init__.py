@@ -1,0 +1,1 @@
+"""Who is calling: organizations, their applications, what an application declares, and the credentials."""

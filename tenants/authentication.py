@@ -1,0 +1,52 @@
+"""Bearer authentication for DRF."""
+
+import uuid
+from typing import cast
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from tenants.credentials import find_principal
+from tenants.models import Application
+from tenants.principal import Principal
+from tenants.problems import (
+    AuthInvalidAuthorizationHeader,
+    AuthInvalidBiscuit,
+    AuthNoAuthorizationHeader,
+    Forbidden,
+)
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <application secret or service token>`; the word Bearer may be left out."""
+
+    def authenticate(self, request: Request) -> tuple[Principal, None]:
+        header = request.META.get("HTTP_AUTHORIZATION", "").strip()
+        if not header:
+            raise AuthNoAuthorizationHeader
+        if not header.isascii():
+            raise AuthInvalidAuthorizationHeader
+        principal = find_principal(header.removeprefix("Bearer").strip())
+        if principal is None:
+            raise AuthInvalidBiscuit
+        return principal, None
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def principal_of(request: Request) -> Principal:
+    return cast("Principal", request.user)
+
+
+def require_application(request: Request, application_id: uuid.UUID) -> None:
+    """Go on only if the caller may act inside this application."""
+    principal = principal_of(request)
+    if principal.application_id is not None:
+        allowed = principal.application_id == application_id
+    else:
+        allowed = Application.objects.filter(
+            id=application_id, organization_id=principal.organization_id, deleted_at=None
+        ).exists()
+    if not allowed:
+        raise Forbidden

@@ -1,0 +1,45 @@
+"""Fields that several requests share."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def no_control_characters(value: str) -> None:
+    if _CONTROL.search(value):
+        raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
+
+
+class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
+    """An object of strings, with bounds on its size and on the UTF-8 bytes of its keys and values."""
+
+    default_error_messages = {
+        "not_a_map": "This must be an object of strings.",
+        "length": "This must have from {least} to {most} entries; it has {found}.",
+        "entry_length": "Keys and values must be from 1 to {bytes} bytes; {entry} is not.",
+        "control_characters": "NUL characters are not allowed.",
+    }
+
+    def __init__(self, *, least: int, most: int, entry_bytes: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.least, self.most, self.entry_bytes = least, most, entry_bytes
+
+    def to_internal_value(self, data: Any) -> dict[str, str]:
+        if not isinstance(data, Mapping) or not all(isinstance(value, str) for value in data.values()):
+            self.fail("not_a_map")
+        if not self.least <= len(data) <= self.most:
+            self.fail("length", least=self.least, most=self.most, found=len(data))
+        for key, value in data.items():
+            for part in (key, value):
+                if "\0" in part:
+                    self.fail("control_characters")
+                if not 1 <= len(part.encode("utf-8", "surrogatepass")) <= self.entry_bytes:
+                    self.fail("entry_length", bytes=self.entry_bytes, entry=repr(key[:60]))
+        return dict(data)
+
+    def to_representation(self, value: dict[str, str]) -> dict[str, str]:
+        return value

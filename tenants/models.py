@@ -1,0 +1,102 @@
+import uuid
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Concat, Now
+
+from tenants.ids import new_id
+
+
+class Organization(models.Model):
+    """Groups applications and owns service tokens."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=50)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+
+    class Meta:
+        db_table = "organization"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Application(models.Model):
+    """The tenant: its secrets, event types, subscriptions and events are nobody else's."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    organization = models.ForeignKey(Organization, models.PROTECT, related_name="applications")
+    name = models.CharField(max_length=50)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        db_table = "application"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Credential(models.Model):
+    """A token, kept as a hash; `hint` is its end, to tell one from another."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=50, blank=True, default="")
+    token_hash = models.BinaryField(unique=True, editable=False)
+    hint = models.CharField(max_length=4, editable=False)
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.name or 'unnamed'} (…{self.hint})"
+
+
+class ApplicationSecret(Credential):
+    """Gives everything inside one application."""
+
+    application = models.ForeignKey(Application, models.CASCADE, related_name="secrets")
+
+    class Meta:
+        db_table = "application_secret"
+
+
+class ServiceToken(Credential):
+    """Gives everything inside one organization."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="service_tokens")
+
+    class Meta:
+        db_table = "service_token"
+
+
+class EventType(models.Model):
+    """What an application may send: `service.resource_type.verb`."""
+
+    id = models.BigAutoField(primary_key=True)
+    application = models.ForeignKey(Application, models.CASCADE, related_name="event_types")
+    service = models.CharField(max_length=50)
+    resource_type = models.CharField(max_length=50)
+    verb = models.CharField(max_length=50)
+    name = models.GeneratedField(  # the one spelling that events and subscriptions name
+        expression=Concat(F("service"), models.Value("."), F("resource_type"), models.Value("."), F("verb")),
+        output_field=models.CharField(max_length=152),
+        db_persist=True,
+    )
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    deactivated_at = models.DateTimeField(null=True, blank=True, editable=False)
+
+    class Meta:
+        db_table = "event_type"
+        constraints = [
+            models.UniqueConstraint(fields=["application", "name"], name="event_type_once_per_application"),
+            models.CheckConstraint(
+                condition=~Q(service="") & ~Q(resource_type="") & ~Q(verb=""),
+                name="event_type_has_three_parts",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.name)

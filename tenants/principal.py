@@ -1,0 +1,14 @@
+"""Who is calling, and what that gives."""
+
+import uuid
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Principal:
+    """The owner of a token: one application, or with `application_id` None a whole organization."""
+
+    organization_id: uuid.UUID
+    application_id: uuid.UUID | None
+
+    is_authenticated = True  # what DRF asks of a user

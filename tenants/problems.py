@@ -1,0 +1,56 @@
+"""Errors that a client sees: each is a class, raised where it happens and answered as Problem+JSON.
+
+Every app keeps its own; `hook0.problems` turns them into documents and lists them all.
+"""
+
+from typing import Any
+
+from rest_framework.exceptions import APIException
+
+
+class Problem(APIException):
+    """What went wrong, as RFC 9457 has it; the id is the name of the class."""
+
+    status_code = 500
+    title = "Something went wrong"
+    default_detail = "We have logged it. Try again in a moment."
+
+    def __init__(self, detail: str | None = None, *, validation: dict[str, Any] | None = None) -> None:
+        super().__init__(detail or self.default_detail, code=type(self).__name__)
+        self.validation = validation
+
+
+class AuthNoAuthorizationHeader(Problem):
+    status_code = 401
+    title = "No credentials"
+    default_detail = "Send your application secret or service token as `Authorization: Bearer <token>`."
+
+
+class AuthInvalidAuthorizationHeader(Problem):
+    status_code = 400
+    title = "Unreadable Authorization header"
+    default_detail = "The Authorization header holds characters that no token has."
+
+
+class AuthInvalidBiscuit(Problem):
+    status_code = 403
+    title = "Unknown token"
+    default_detail = "The token is unknown, revoked or expired."
+
+
+class Forbidden(Problem):
+    status_code = 403
+    title = "Not allowed"
+    default_detail = "The token does not give access to this, or it does not exist."
+
+
+class NotFound(Problem):
+    status_code = 404
+    title = "Not found"
+    default_detail = "There is nothing under this address, or the token does not give access to it."
+
+
+class EventTypeDoesNotExist(Problem):
+    status_code = 400
+    title = "Unknown event type"
+    default_detail = "The application has no active event type of this name. Create it first."
