@@ -1,0 +1,129 @@
+"""The body of a subscription, and its checks."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from rest_framework import serializers
+
+from subscriptions import limits
+from subscriptions.headers import complaint_about
+from subscriptions.models import Subscription
+from subscriptions.problems import LabelsAmbiguity
+from tenants.fields import StringMap, no_control_characters
+
+
+class HttpTarget(serializers.Serializer[Any]):
+    """Where webhooks go."""
+
+    type = serializers.ChoiceField(choices=["http"])
+    method = serializers.ChoiceField(choices=Subscription.Method.choices)
+    url = serializers.CharField(max_length=limits.URL_CHARACTERS, validators=[no_control_characters])
+    headers = serializers.DictField(
+        child=serializers.CharField(max_length=limits.HEADER_CHARACTERS, allow_blank=True, trim_whitespace=False)
+    )
+
+    def validate_url(self, url: str) -> str:
+        try:
+            parts = urlsplit(url)
+            _ = parts.port  # raises where it is no number
+        except ValueError as problem:
+            raise serializers.ValidationError(f"This is not a URL: {problem}.", code="url") from None
+        if parts.scheme not in {"http", "https"} or not parts.hostname or " " in url:
+            raise serializers.ValidationError("This must be an http or https URL with a host.", code="url")
+        return url
+
+    def validate_headers(self, headers: dict[str, str]) -> dict[str, str]:
+        if len(headers) > limits.HEADERS:
+            raise serializers.ValidationError(f"At most {limits.HEADERS} headers.", code="length")
+        for name, value in headers.items():
+            if len(name) > limits.HEADER_CHARACTERS or (complaint := complaint_about(name, value)):
+                raise serializers.ValidationError(complaint or "The name is too long.", code="header")
+        return {name.lower(): value for name, value in headers.items()}
+
+
+class RetryPolicy(serializers.Serializer[Any]):
+    """Numbers over the default policy, or an explicit schedule."""
+
+    max_fast_retries = serializers.IntegerField(min_value=0, max_value=limits.RETRIES, required=False)
+    max_slow_retries = serializers.IntegerField(min_value=0, max_value=limits.RETRIES, required=False)
+    fast_min_ms = serializers.IntegerField(min_value=1, max_value=limits.WAIT_MS, required=False)
+    fast_max_ms = serializers.IntegerField(min_value=1, max_value=limits.WAIT_MS, required=False)
+    slow_ms = serializers.IntegerField(min_value=1, max_value=limits.WAIT_MS, required=False)
+    schedule_ms = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=limits.WAIT_MS),
+        max_length=limits.SCHEDULE_ENTRIES,
+        required=False,
+    )
+
+    def validate(self, policy: dict[str, Any]) -> dict[str, Any]:
+        if "schedule_ms" in policy and len(policy) > 1:
+            raise serializers.ValidationError({"schedule_ms": "A schedule goes without the other numbers."})
+        return policy
+
+
+class SubscriptionPost(serializers.Serializer[Any]):
+    application_id = serializers.UUIDField()
+    is_enabled = serializers.BooleanField()
+    event_types = serializers.ListField(
+        child=serializers.CharField(trim_whitespace=False),
+        min_length=limits.EVENT_TYPES[0],
+        max_length=limits.EVENT_TYPES[1],
+    )
+    description = serializers.CharField(
+        max_length=limits.DESCRIPTION_CHARACTERS,
+        required=False,
+        allow_null=True,
+        validators=[no_control_characters],
+    )
+    metadata = StringMap(
+        least=0,
+        most=limits.METADATA_ENTRIES,
+        entry_bytes=limits.KEY_OR_VALUE_BYTES,
+        required=False,
+        allow_null=True,
+    )
+    labels = StringMap(
+        least=limits.LABELS[0],
+        most=limits.LABELS[1],
+        entry_bytes=limits.KEY_OR_VALUE_BYTES,
+        required=False,
+        allow_null=True,
+    )
+    label_key = serializers.CharField(max_length=100, required=False, allow_null=True)
+    label_value = serializers.CharField(max_length=100, required=False, allow_null=True)
+    target = HttpTarget()
+
+    fifo_mode = serializers.BooleanField(required=False, default=False)
+    fifo_key = serializers.RegexField(
+        r"^(event_type|ordering_key|label:.{1,50})$",
+        required=False,
+        allow_null=True,
+        default=None,
+        error_messages={"invalid": "This must be `event_type`, `ordering_key` or `label:<name>`."},
+    )
+    fifo_on_exhausted = serializers.ChoiceField(
+        choices=Subscription.OnExhausted.choices, required=False, default=Subscription.OnExhausted.ADVANCE
+    )
+    retry_policy = RetryPolicy(required=False, allow_null=True, default=None)
+    timeout_ms = serializers.IntegerField(
+        min_value=limits.TIMEOUT_MS[0], max_value=limits.TIMEOUT_MS[1], required=False
+    )
+    max_in_flight = serializers.IntegerField(
+        min_value=limits.MAX_IN_FLIGHT[0], max_value=limits.MAX_IN_FLIGHT[1], required=False, default=32
+    )
+
+    def validate_event_types(self, names: list[str]) -> list[str]:
+        for name in names:
+            if len(name.encode()) > limits.EVENT_TYPE_BYTES:
+                raise serializers.ValidationError(
+                    f"Names must be at most {limits.EVENT_TYPE_BYTES} bytes.", code="length"
+                )
+        return list(dict.fromkeys(names))
+
+    def validate(self, fields: dict[str, Any]) -> dict[str, Any]:
+        key, value = fields.pop("label_key", None), fields.pop("label_value", None)
+        if not fields.get("labels"):
+            if not key or not value:
+                raise LabelsAmbiguity
+            fields["labels"] = {key: value}
+        return fields

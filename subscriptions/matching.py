@@ -1,0 +1,14 @@
+"""Which names of event types a subscription may list, and what they match."""
+
+from collections.abc import Iterable
+
+WILDCARD = ".*"
+
+
+def is_wildcard(name: str) -> bool:
+    return name.endswith(WILDCARD)
+
+
+def matches(event_type: str, wanted: Iterable[str]) -> bool:
+    """Whether a subscription to `wanted` gets events of this type; `fan_out.sql` decides the same."""
+    return any(event_type.startswith(name[:-1]) if is_wildcard(name) else event_type == name for name in wanted)

@@ -1,0 +1,126 @@
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Now
+
+from tenants.ids import new_id
+from tenants.models import Application
+
+
+class Subscription(models.Model):
+    """Which events of an application somebody wants, where they go, and under which terms."""
+
+    class Method(models.TextChoices):
+        GET = "GET"
+        PATCH = "PATCH"
+        POST = "POST"
+        PUT = "PUT"
+        DELETE = "DELETE"
+        OPTIONS = "OPTIONS"
+        HEAD = "HEAD"
+
+    class OnExhausted(models.TextChoices):
+        ADVANCE = "advance", "Advance: the event goes to the dead letters and the next one is sent"
+        BLOCK = "block", "Block: the lane stops until somebody retries or skips"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    application = models.ForeignKey(Application, models.CASCADE, related_name="subscriptions", db_index=False)
+    description = models.CharField(max_length=100, blank=True, default="")
+    is_enabled = models.BooleanField(default=True, help_text="Off: no new deliveries; existing ones complete.")
+    event_types = ArrayField(
+        models.CharField(max_length=200),
+        help_text="Names like <code>billing.invoice.paid</code>, or <code>billing.*</code> for all that start so.",
+    )
+    labels = models.JSONField(help_text="Labels an event must carry, all of them, to be sent here. It may carry more.")
+    metadata = models.JSONField(default=dict, blank=True)
+    secret = models.UUIDField(default=uuid.uuid4, editable=False, help_text="Signs the webhooks.")
+
+    method = models.CharField(max_length=7, choices=Method, default=Method.POST)
+    url = models.URLField("URL", max_length=1000)
+    headers = models.JSONField(default=dict, blank=True, help_text="Sent with every webhook.")
+
+    fifo_mode = models.BooleanField(
+        "FIFO",
+        default=False,
+        help_text="Strict order: the next webhook is sent only after the current one succeeded or was given up. "
+        "One request at a time, so slower; a failing endpoint holds back what comes behind.",
+    )
+    fifo_key = models.CharField(
+        max_length=56,
+        null=True,
+        blank=True,
+        help_text="What splits the order into independent lanes: <code>event_type</code>, "
+        "<code>ordering_key</code> or <code>label:&lt;name&gt;</code>. Empty: one lane for everything.",
+    )
+    fifo_on_exhausted = models.CharField(
+        max_length=7,
+        choices=OnExhausted,
+        default=OnExhausted.ADVANCE,
+        help_text="When all retries have failed.",
+    )
+    retry_policy = models.JSONField(null=True, blank=True, help_text="Empty: the default policy.")
+    timeout_ms = models.PositiveIntegerField("time-out (ms)", default=15_000)
+    max_in_flight = models.PositiveIntegerField(default=32, help_text="Requests at a time; one per lane in FIFO.")
+
+    created_at = models.DateTimeField(db_default=Now(), editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        db_table = "subscription"
+        indexes = [
+            # fan_out.sql: what an application's event may match
+            models.Index(
+                fields=["application"],
+                name="subscription_wants",
+                condition=Q(is_enabled=True, deleted_at=None),
+            ),
+            # the list of the API and the admin, oldest first
+            models.Index(fields=["application", "created_at", "id"], name="subscription_by_age"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(fifo_key=None) | Q(fifo_key__regex="^(event_type|ordering_key|label:.{1,50})$"),
+                name="fifo_key_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(fifo_on_exhausted__in=["advance", "block"]), name="fifo_on_exhausted_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(timeout_ms__gte=1_000, timeout_ms__lte=60_000), name="timeout_within_bounds"
+            ),
+            models.CheckConstraint(
+                condition=Q(max_in_flight__gte=1, max_in_flight__lte=1_000),
+                name="max_in_flight_within_bounds",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.description or self.url
+
+
+class SubscriptionState(models.Model):
+    """What the queue knows of a subscription without order: whether something is due, and what is under way.
+
+    One row per subscription, made with it. The claim reads its index instead of the backlog, so a
+    subscription with a million waiting is in nobody's way.
+    """
+
+    subscription = models.OneToOneField(Subscription, models.CASCADE, primary_key=True, related_name="state")
+    ready_at = models.DateTimeField(null=True, help_text="When to look at it next; empty: nothing is due.")
+    in_flight = models.IntegerField(db_default=0)
+
+    class Meta:
+        db_table = "subscription_state"
+        indexes = [
+            # pick_subscriptions.sql: index order is claim order
+            models.Index(fields=["ready_at", "subscription"], name="subscription_ready", condition=~Q(ready_at=None)),
+        ]
+        constraints = [
+            models.CheckConstraint(condition=Q(in_flight__gte=0), name="in_flight_is_not_negative"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subscription_id}: {self.in_flight} in flight"
