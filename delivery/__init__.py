@@ -1,0 +1,1 @@
+"""The queue and the sending: dispatch, claim, send, record, retry."""

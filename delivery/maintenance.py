@@ -1,0 +1,67 @@
+"""What keeps the queue going beside the pumps: each function is one round of one job."""
+
+import logging
+from datetime import UTC, datetime, timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from delivery.statements import statement
+
+logger = logging.getLogger(__name__)
+
+PARTITIONS_AHEAD = 7
+
+
+def reap(*, now: datetime | None = None) -> int:
+    """Give back the work of pumps that did not come back within their lease."""
+    freed = 0
+    for name in ("reap_lanes", "reap_attempts"):
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute(statement(name), {"now": now})
+            freed += (cursor.fetchone() or (0,))[0]
+    if freed:
+        logger.warning("%d leases had expired: their deliveries are tried again", freed)
+    return freed
+
+
+def make_partitions(*, now: datetime | None = None) -> list[str]:
+    """Make the partitions of the attempt log for today and the days ahead; the names of the new ones."""
+    today = (now or datetime.now(UTC)).date()
+    made = []
+    for day in (today + timedelta(days=ahead) for ahead in range(PARTITIONS_AHEAD + 1)):
+        name = f"attempt_log_{day:%Y%m%d}"
+        if name in _partitions():
+            continue
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('attempt_log partitions'))")
+            cursor.execute(
+                f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF attempt_log"
+                f" FOR VALUES FROM ('{day} 00:00+00') TO ('{day + timedelta(days=1)} 00:00+00')"
+            )
+        made.append(name)
+    return made
+
+
+def drop_partitions(*, now: datetime | None = None) -> list[str]:
+    """Drop the days of the attempt log that are older than the retention; the names of the dropped."""
+    today = (now or datetime.now(UTC)).date()
+    oldest = f"attempt_log_{today - timedelta(days=settings.ATTEMPT_RETENTION_DAYS):%Y%m%d}"
+    gone = [name for name in _partitions() if name < oldest]
+    for name in gone:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+    if gone:
+        logger.info("Dropped %s", ", ".join(gone))
+    return gone
+
+
+def _partitions() -> list[str]:
+    """The partitions of the attempt log that hold one day, oldest first."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT inhrelid::regclass::text FROM pg_inherits"
+            " WHERE inhparent = 'attempt_log'::regclass AND inhrelid::regclass::text ~ '^attempt_log_[0-9]{8}$'"
+            " ORDER BY 1"
+        )
+        return [name for (name,) in cursor.fetchall()]

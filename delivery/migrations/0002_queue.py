@@ -1,0 +1,95 @@
+"""What the queue needs of PostgreSQL beyond tables: fences, ids, storage, partitions."""
+
+from django.db import migrations
+
+# One global sequence, so that a lane that is removed and made again never repeats a token.
+FENCE = ("CREATE SEQUENCE claim_epoch", "DROP SEQUENCE claim_epoch")
+
+# A UUID of version 7 whose last 16 bits are zero: room for the number of the try (delivery/attempt_ids.py).
+NEW_DELIVERY_ID = (
+    """
+    CREATE FUNCTION new_delivery_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+      SELECT encode(
+        overlay(
+          set_bit(set_bit(
+            overlay(uuid_send(gen_random_uuid())
+                    PLACING substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+                    FROM 1 FOR 6),
+            52, 1), 53, 1)
+          PLACING '\\x0000'::bytea FROM 15 FOR 2),
+        'hex')::uuid
+    $$
+    """,
+    "DROP FUNCTION new_delivery_id()",
+)
+
+# The id of one try of a delivery, as delivery/attempt_ids.py makes it.
+ATTEMPT_ID = (
+    """
+    CREATE FUNCTION attempt_id(delivery uuid, try_number integer) RETURNS uuid LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT encode(overlay(uuid_send(delivery) PLACING int2send((try_number - 1)::smallint) FROM 15 FOR 2), 'hex')::uuid
+    $$
+    """,
+    "DROP FUNCTION attempt_id(uuid, integer)",
+)
+
+# Small and hot: vacuumed by count instead of by share, with room on the page for the next version of a row.
+HOT = (
+    "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, "
+    "autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0, autovacuum_analyze_threshold = 20000, "
+    "vacuum_index_cleanup = on"
+)
+STORAGE = [
+    (f"ALTER TABLE {table} SET ({HOT})", migrations.RunSQL.noop)
+    for table in ("fifo_subscription_state", "subscription_state")
+] + [
+    (
+        f"ALTER TABLE request_attempt SET ({HOT.replace('fillfactor = 50', 'fillfactor = 80')})",
+        migrations.RunSQL.noop,
+    )
+]
+
+ATTEMPT_LOG = (
+    """
+    CREATE TABLE attempt_log (
+      id uuid NOT NULL,
+      delivery_id uuid NOT NULL,
+      event_id bigint NOT NULL,
+      subscription_id uuid NOT NULL,
+      lane_id bigint,
+      lane_seq bigint,
+      try_number smallint NOT NULL,
+      succeeded boolean NOT NULL,
+      accepted boolean NOT NULL,
+      error_name text,
+      http_status smallint,
+      response_headers jsonb,
+      response_body bytea,
+      elapsed_ms integer,
+      worker text,
+      created_at timestamptz NOT NULL,
+      due_at timestamptz NOT NULL,
+      picked_at timestamptz,
+      ended_at timestamptz NOT NULL,
+      retry_at timestamptz,
+      CHECK ((lane_id IS NULL) = (lane_seq IS NULL)),
+      CHECK (succeeded = (error_name IS NULL))
+    ) PARTITION BY RANGE (ended_at);
+    CREATE INDEX attempt_log_id ON attempt_log (id);
+    CREATE INDEX attempt_log_event ON attempt_log (event_id);
+    CREATE INDEX attempt_log_subscription ON attempt_log (subscription_id, ended_at DESC, id DESC);
+    -- So that a try is always logged, even if nobody made the day's partition in time.
+    CREATE TABLE attempt_log_default PARTITION OF attempt_log DEFAULT;
+    """,
+    "DROP TABLE attempt_log",
+)
+
+BEACON = ("INSERT INTO pump_beacon (id, awake_until) VALUES (1, '-infinity')", "DELETE FROM pump_beacon")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("delivery", "0001_initial")]
+    operations = [
+        migrations.RunSQL(forward, back)
+        for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, *STORAGE, ATTEMPT_LOG, BEACON]
+    ]

@@ -1,0 +1,209 @@
+"""The tables of the queue.
+
+Rows are moved by the statements in `sql/` alone; the models are for reading, the admin and the migrations.
+"""
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from subscriptions.models import Subscription
+
+
+class Phase(models.IntegerChoices):
+    """Where a lane stands; `docs/explanation/lanes.md` draws the machine."""
+
+    EMPTY = 0
+    WAITING = 1  # for `ready_at`: now, or the next retry
+    RUNNING = 2  # the head is leased to a pump
+    BLOCKED = 3  # the head has used up its retries and `fifo_on_exhausted` is block
+    PAUSED = 4
+
+
+class Lane(models.Model):
+    """The unit of order: the lock, the claim index, the allocator of numbers, the fence and the depth in one row.
+
+    One row holds one lease, so a lane has one request in flight at most.
+    """
+
+    id = models.BigAutoField(primary_key=True)
+    subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="lanes", db_index=False)
+    key = models.CharField(max_length=200, db_default="", help_text="What `fifo_key` names; empty: everything.")
+    head_seq = models.BigIntegerField(db_default=1, help_text="The number to be acknowledged next.")
+    tail_seq = models.BigIntegerField(db_default=0, help_text="The last number given out.")
+    phase = models.SmallIntegerField(choices=Phase, db_default=Phase.EMPTY)
+    ready_at = models.DateTimeField(null=True)
+    epoch = models.BigIntegerField(db_default=0, help_text="The claim that may complete the head.")
+    lease_until = models.DateTimeField(null=True)
+    tries = models.SmallIntegerField(db_default=0, help_text="Of the head, the running one included.")
+    since = models.DateTimeField(null=True, help_text="When the head first failed, or the lane was stopped.")
+    current_request_attempt_id = models.UUIDField(null=True, help_text="The delivery that holds the lane back.")
+    last_completed_event_created_at = models.DateTimeField(null=True)
+    updated_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "fifo_subscription_state"
+        indexes = [
+            # claim_lanes.sql: index order is claim order
+            models.Index(fields=["ready_at", "id"], name="lane_ready", condition=Q(phase=Phase.WAITING)),
+            # reap_lanes.sql
+            models.Index(fields=["lease_until"], name="lane_leased", condition=Q(phase=Phase.RUNNING)),
+            # the list of blocked keys, longest first
+            models.Index(fields=["since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["subscription", "key"], name="lane_once_per_key"),
+            models.CheckConstraint(
+                condition=Q(phase=Phase.PAUSED)
+                | Q(phase=Phase.EMPTY, head_seq__gt=F("tail_seq"))
+                | Q(phase__in=[Phase.WAITING, Phase.RUNNING, Phase.BLOCKED], head_seq__lte=F("tail_seq")),
+                name="lane_is_empty_when_nothing_waits",
+            ),
+            models.CheckConstraint(condition=Q(head_seq__lte=F("tail_seq") + 1), name="lane_head_within_tail"),
+            models.CheckConstraint(
+                condition=Q(phase=Phase.WAITING, ready_at__isnull=False)
+                | (~Q(phase=Phase.WAITING) & Q(ready_at__isnull=True)),
+                name="lane_waits_for_a_time",
+            ),
+            models.CheckConstraint(
+                condition=Q(phase=Phase.RUNNING, lease_until__isnull=False)
+                | (~Q(phase=Phase.RUNNING) & Q(lease_until__isnull=True)),
+                name="lane_runs_under_a_lease",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key or 'everything'} ({Phase(self.phase).label})"
+
+
+class RequestAttempt(models.Model):
+    """A delivery that is not finished: one event for one subscription.
+
+    In a lane the row is never updated: the lane holds the lease and the tries of its head.
+    """
+
+    id = models.UUIDField(primary_key=True)
+    event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False)
+    subscription = models.ForeignKey(
+        Subscription, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    lane = models.ForeignKey(Lane, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False, null=True)
+    lane_seq = models.BigIntegerField(null=True)
+    priority = models.SmallIntegerField(db_default=100)
+    created_at = models.DateTimeField(db_default=Now())
+    due_at = models.DateTimeField()
+    tries = models.SmallIntegerField(db_default=0)
+    epoch = models.BigIntegerField(null=True)
+    lease_until = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "request_attempt"
+        indexes = [
+            # take_attempts.sql: index order is claim order inside a subscription
+            models.Index(
+                "subscription",
+                F("priority").desc(),
+                "due_at",
+                "id",
+                name="attempt_claimable",
+                condition=Q(lane=None, lease_until=None),
+            ),
+            # reap_attempts.sql
+            models.Index(fields=["lease_until"], name="attempt_leased", condition=Q(lease_until__isnull=False)),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["lane", "lane_seq"], name="attempt_once_per_number", condition=Q(lane__isnull=False)
+            ),
+            models.CheckConstraint(
+                condition=Q(lane__isnull=True, lane_seq__isnull=True)
+                | Q(lane__isnull=False, lane_seq__isnull=False, lease_until__isnull=True),
+                name="attempt_in_a_lane_has_a_number_and_no_lease",
+            ),
+            models.CheckConstraint(
+                condition=Q(lease_until__isnull=True) | Q(epoch__isnull=False),
+                name="attempt_lease_has_an_epoch",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class AttemptLog(models.Model):
+    """A try that has ended. Append-only, partitioned by the day it ended; retention drops partitions."""
+
+    id = models.UUIDField(primary_key=True)
+    delivery_id = models.UUIDField()
+    event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False)
+    subscription = models.ForeignKey(Subscription, models.DO_NOTHING, related_name="+", db_constraint=False)
+    lane_id = models.BigIntegerField(null=True)
+    lane_seq = models.BigIntegerField(null=True)
+    try_number = models.SmallIntegerField()
+    succeeded = models.BooleanField()
+    accepted = models.BooleanField(help_text="False: it ended after its lease and changed nothing.")
+    error_name = models.CharField(max_length=32, null=True)
+    http_status = models.SmallIntegerField(null=True)
+    response_headers = models.JSONField(null=True)
+    response_body = models.BinaryField(null=True)
+    elapsed_ms = models.IntegerField(null=True)
+    worker = models.CharField(max_length=100, null=True)
+    created_at = models.DateTimeField(help_text="When the delivery was made.")
+    due_at = models.DateTimeField()
+    picked_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField()
+    retry_at = models.DateTimeField(null=True)
+
+    class Meta:
+        managed = False  # partitioned tables are made by the migration's SQL
+        db_table = "attempt_log"
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class DeadLetter(models.Model):
+    """A delivery that was given up, on the record."""
+
+    class Reason(models.TextChoices):
+        EXHAUSTED = "exhausted", "All retries have failed"
+        GONE = "gone", "The target answered 410 Gone"
+        FORBIDDEN = "forbidden", "The target is an address that webhooks must not reach"
+
+    id = models.UUIDField(primary_key=True, help_text="The delivery's.")
+    event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
+    subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="dead_letters", db_index=False)
+    lane_id = models.BigIntegerField(null=True)
+    lane_seq = models.BigIntegerField(null=True)
+    reason = models.CharField(max_length=16, choices=Reason)
+    tries = models.SmallIntegerField()
+    last_error = models.CharField(max_length=32, null=True)
+    last_http_status = models.SmallIntegerField(null=True)
+    created_at = models.DateTimeField(help_text="When the delivery was made.")
+    died_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "dead_letter"
+        indexes = [models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age")]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(reason__in=["exhausted", "gone", "forbidden"]), name="dead_letter_reason_is_known"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.reason}"
+
+
+class PumpBeacon(models.Model):
+    """One row that says until when some pump is sure to look for work: nobody needs to ring before."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    awake_until = models.DateTimeField()
+
+    class Meta:
+        db_table = "pump_beacon"
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="pump_beacon_is_one_row")]
+
+    def __str__(self) -> str:
+        return f"awake until {self.awake_until}"

@@ -1,0 +1,29 @@
+"""What a try came to."""
+
+from dataclasses import dataclass, field
+
+# The reasons of failures, as Hook0 names them, and two of ours: an address we must not reach is
+# E_INVALID_TARGET, a pump that did not come back E_WORKER_LOST.
+E_UNKNOWN = "E_UNKNOWN"
+E_INVALID_TARGET = "E_INVALID_TARGET"
+E_DNS = "E_DNS"
+E_CONNECTION = "E_CONNECTION"
+E_TIMEOUT = "E_TIMEOUT"
+E_HTTP = "E_HTTP"
+E_WORKER_LOST = "E_WORKER_LOST"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of one try; `error_name` is None for a success. A failure without an answer explains itself in `body`."""
+
+    error_name: str | None
+    http_status: int | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    elapsed_ms: int | None = None
+    retry_after: float | None = None  # seconds, if the target asked for a pause
+
+    @property
+    def succeeded(self) -> bool:
+        return self.error_name is None

@@ -1,0 +1,146 @@
+"""The pump: one plain loop that claims, sends and records, with a sliding window of requests in flight."""
+
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from random import random
+
+import psycopg
+
+from delivery import hooks
+from delivery.claimed import Claimed
+from delivery.outcome import E_WORKER_LOST, Outcome
+from delivery.queue import Ended, Queue
+from delivery.retry import Decision, Policy, decide, exhausted, policy_for
+from delivery.sender import Sender
+from delivery.webhook import build_request
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = (0.002, 0.025)  # while nothing is due, from the first to the longest pause between two looks
+VISIT_SECONDS = 2.0  # how long a pump stays with a lane before the lane goes back in line
+BEACON_SECONDS = 0.3
+DATABASE_PAUSE_SECONDS = 1.0
+
+
+class Pump:
+    """Works while there is work, lingers a moment, and returns."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        sender: Sender[Claimed],
+        *,
+        window: int,
+        linger: float,
+        stopping: Callable[[], bool] = lambda: False,
+        dice: Callable[[], float] = random,
+    ) -> None:
+        self._queue = queue
+        self._sender = sender
+        self._window = window
+        self._linger = linger
+        self._stopping = stopping
+        self._dice = dice
+        self._ended: list[Ended] = []  # kept until the database has them
+        self._recorded = 0
+        self._pause = POLL_SECONDS[0]
+        self._last_work = self._look_at = self._write_at = self._relight_at = time.monotonic()
+
+    def run(self) -> int:
+        """Deliver until nothing has been due for a while; how many tries were recorded."""
+        while self._has_reason_to_go_on():
+            self._claim()
+            self._collect()
+            self._record()
+        return self._recorded
+
+    def _has_reason_to_go_on(self) -> bool:
+        if self._sender.in_flight:
+            return True
+        if self._stopping():
+            # With the database away, the leases end by themselves and others try again.
+            return bool(self._ended) and time.monotonic() >= self._write_at
+        # The beacon that was lit last may promise a look for another moment: keep that promise.
+        idle = time.monotonic() - self._last_work
+        return bool(self._ended) or idle <= self._linger + BEACON_SECONDS
+
+    def _claim(self) -> None:
+        """Lease what is due and fits into the window, and begin to send it."""
+        now = time.monotonic()
+        room = self._window - self._sender.in_flight - len(self._ended)
+        if room <= 0 or now < self._look_at or self._stopping():
+            return
+        try:
+            if now - self._last_work < self._linger and now >= self._relight_at:
+                self._queue.light_beacon(BEACON_SECONDS)
+                self._relight_at = now + BEACON_SECONDS / 2
+            claimed = self._queue.claim(room)
+        except psycopg.OperationalError as problem:
+            logger.warning("The database does not answer, looking again in a moment: %s", problem)
+            self._look_at = now + DATABASE_PAUSE_SECONDS
+            return
+        for each in claimed:
+            self._start(each)
+        self._pause = POLL_SECONDS[0] if claimed else min(self._pause * 2, POLL_SECONDS[1])
+        self._look_at = now if len(claimed) == room else now + self._pause
+        if claimed:
+            self._last_work = now
+
+    def _start(self, claimed: Claimed) -> None:
+        """Begin the request, unless this claim is better given back."""
+        wait = (claimed.due_at - datetime.now(UTC)).total_seconds()
+        policy = _policy(claimed)
+        if claimed.lane_id is not None and wait > 0:
+            self._ended.append(Ended(claimed, Decision("defer", wait)))
+        elif claimed.tries > policy.max_tries:
+            outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
+            self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
+        elif time.monotonic() + claimed.timeout_ms / 1000 > claimed.expires:
+            self._ended.append(Ended(claimed, Decision("defer")))
+        else:
+            self._sender.start(build_request(claimed, timestamp=int(time.time())), claimed)
+
+    def _collect(self) -> None:
+        patience = 0 if self._ended and time.monotonic() >= self._write_at else self._pause
+        self._ended += [self._judge(claimed, outcome) for claimed, outcome in self._sender.wait(patience)]
+
+    def _judge(self, claimed: Claimed, outcome: Outcome) -> Ended:
+        decision = decide(
+            policy=_policy(claimed),
+            tries=claimed.tries,
+            outcome=outcome,
+            blocks=claimed.blocks,
+            dice=self._dice(),
+        )
+        now = datetime.now(UTC)
+        return Ended(
+            claimed,
+            decision,
+            outcome,
+            picked_at=now - timedelta(milliseconds=outcome.elapsed_ms or 0),
+            stay=not self._stopping() and time.monotonic() - claimed.visit_began < VISIT_SECONDS,
+        )
+
+    def _record(self) -> None:
+        """Write down what has ended, and go on with the lanes we stay with."""
+        if not self._ended or time.monotonic() < self._write_at:
+            return
+        ended = self._ended
+        try:
+            following = self._queue.record(ended)
+        except psycopg.OperationalError as problem:
+            logger.warning("%d results wait for the database: %s", len(ended), problem)
+            self._write_at = time.monotonic() + DATABASE_PAUSE_SECONDS
+            return
+        self._ended = []
+        self._recorded += len(ended)
+        self._last_work = self._look_at = time.monotonic()
+        for each in following:
+            self._start(each)
+        hooks.recorded(ended)
+
+
+def _policy(claimed: Claimed) -> Policy:
+    return policy_for(fifo=claimed.fifo_mode, own=claimed.retry_policy, backoff_schedule=claimed.backoff_schedule)

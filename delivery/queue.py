@@ -1,0 +1,233 @@
+"""The queue seen from a pump: claim what is due, record what has ended. Both are a few statements in `sql/`."""
+
+import base64
+import json
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import psycopg
+
+from delivery.attempt_ids import attempt_id
+from delivery.claimed import Claimed
+from delivery.outcome import Outcome
+from delivery.retry import Decision
+from delivery.statements import statement
+
+Connection = psycopg.Connection[Any]
+
+SUBSCRIPTIONS_PER_CLAIM = 50
+SWEEP_SECONDS = 0.25
+LOW_WATER_MARGIN = timedelta(milliseconds=200)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A claim and what came of it; without an outcome it was never sent."""
+
+    claimed: Claimed
+    decision: Decision
+    outcome: Outcome | None = None
+    picked_at: datetime | None = None
+    stay: bool = False  # lease the lane's next head to this pump at once
+
+
+class Lease(NamedTuple):
+    """A row of a claim, before its event and its subscription are read."""
+
+    delivery_id: uuid.UUID
+    event_pk: int
+    subscription_id: uuid.UUID
+    lane_id: int | None
+    lane_seq: int | None
+    epoch: int
+    tries: int
+    created_at: datetime
+    due_at: datetime
+
+
+class LowWater:
+    """Where a claim's scan begins: just before the oldest that the last full claim returned.
+
+    Behind it lie the dead index entries of what was claimed, which an old snapshot elsewhere may keep
+    alive for hours. Now and then a scan begins at the very beginning, for rows that were locked or late.
+    """
+
+    def __init__(self) -> None:
+        self._mark = "-infinity"
+        self._swept = 0.0
+
+    def mark(self) -> str:
+        if time.monotonic() - self._swept >= SWEEP_SECONDS:
+            self._swept = time.monotonic()
+            return "-infinity"
+        return self._mark
+
+    def claimed(self, due: Iterable[datetime], *, full: bool) -> None:
+        self._mark = (min(due) - LOW_WATER_MARGIN).isoformat() if full else "-infinity"
+
+
+class Queue:
+    """Claims and records over one connection in autocommit. Not to be shared between threads.
+
+    A database that went away is an OperationalError now and a new connection at the next call.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], *, lease_margin: float, worker: str) -> None:
+        self._connect = connect
+        self._connection = connect()
+        self._margin = lease_margin
+        self._worker = worker
+        self._lanes_low = LowWater()
+        self._subscriptions_low = LowWater()
+        self._lanes_first = True
+
+    def claim(self, room: int, *, now: datetime | None = None) -> list[Claimed]:
+        """Lease up to `room` due deliveries. Lanes and subscriptions without order go first in turn."""
+        began = time.monotonic()
+        kinds = [self._claim_lanes, self._claim_loose]
+        leases: list[Lease] = []
+        for claim in kinds if self._lanes_first else reversed(kinds):
+            if room > len(leases):
+                leases += claim(room - len(leases), now)
+        self._lanes_first = not self._lanes_first
+        return self._load(leases, began=began)
+
+    def record(self, ended: Sequence[Ended]) -> list[Claimed]:
+        """Write down what has ended; the answer is the next heads of lanes that this pump stays with."""
+        began = time.monotonic()
+        lanes = [each for each in ended if each.claimed.lane_id is not None]
+        loose = [each for each in ended if each.claimed.lane_id is None]
+        if loose:
+            self._execute("record_loose", results=self._json(loose))
+        if not lanes:
+            return []
+        moved = self._execute("record_lanes", results=self._json(lanes))
+        due = {each.claimed.lane_id: each.claimed.due_at for each in lanes}
+        visits = {each.claimed.lane_id: each.claimed.visit_began for each in lanes}
+        going_on = [
+            (lane, next_seq, epoch, tries, due[lane])
+            for lane, _, next_seq, epoch, tries in moved
+            if next_seq is not None
+        ]
+        return self._load(self._heads(going_on), began=began, visits=visits)
+
+    def light_beacon(self, seconds: float) -> None:
+        """Tell publishers that nobody needs to ring for so long."""
+        self._execute("light_beacon", seconds=seconds)
+
+    def _claim_lanes(self, room: int, now: datetime | None) -> list[Lease]:
+        lanes = self._execute("claim_lanes", room=room, now=now, low=self._lanes_low.mark(), margin=self._margin)
+        self._lanes_low.claimed([due for *_, due in lanes], full=len(lanes) == room)
+        return self._heads(lanes)
+
+    def _heads(self, lanes: Sequence[tuple[Any, ...]]) -> list[Lease]:
+        if not lanes:
+            return []
+        ids, numbers, epochs, tries, due = map(list, zip(*lanes, strict=True))
+        rows = self._execute("heads", lanes=ids, numbers=numbers, epochs=epochs, tries=tries, due=due)
+        return [Lease(*row) for row in rows]
+
+    def _claim_loose(self, room: int, now: datetime | None) -> list[Lease]:
+        most = min(room, SUBSCRIPTIONS_PER_CLAIM)
+        with self._live().transaction():
+            picked = self._execute(
+                "pick_subscriptions",
+                now=now,
+                low=self._subscriptions_low.mark(),
+                share=room,
+                subscriptions=most,
+            )
+            self._subscriptions_low.claimed([ready for *_, ready in picked], full=len(picked) == most)
+            if not picked:
+                return []
+            share = room // len(picked)
+            ids = [subscription for subscription, *_ in picked]
+            rooms = [min(free, share) for _, free, _ in picked]
+            rows = self._execute("take_attempts", subscriptions=ids, rooms=rooms, now=now, margin=self._margin)
+            leases = [Lease(*row) for row in rows]
+            taken = Counter(lease.subscription_id for lease in leases)
+            spent = [id_ for id_, free in zip(ids, rooms, strict=True) if taken[id_] < free]
+            idle = {id_ for (id_,) in self._execute("lock_idle", subscriptions=spent)} if spent else set()
+            self._execute(
+                "settle_subscriptions",
+                subscriptions=ids,
+                taken=[taken[id_] for id_ in ids],
+                idle=[id_ in idle for id_ in ids],
+            )
+        return leases
+
+    def _load(
+        self, leases: Sequence[Lease], *, began: float, visits: dict[int | None, float] | None = None
+    ) -> list[Claimed]:
+        if not leases:
+            return []
+        rows = self._execute(
+            "load",
+            ids=[lease.delivery_id for lease in leases],
+            events=[lease.event_pk for lease in leases],
+            subscriptions=[lease.subscription_id for lease in leases],
+        )
+        content = {row[0]: row[1:] for row in rows}
+        return [
+            Claimed(
+                *lease,
+                began + self._lease_seconds(timeout_ms=content[lease.delivery_id][-4]),
+                (visits or {}).get(lease.lane_id, began),
+                *content[lease.delivery_id],
+            )
+            for lease in leases
+            if lease.delivery_id in content
+        ]
+
+    def _lease_seconds(self, *, timeout_ms: int) -> float:
+        return timeout_ms / 1000 + self._margin
+
+    def _json(self, ended: Sequence[Ended]) -> str:
+        """All results as one parameter: ten times cheaper than a list of values for each."""
+        return json.dumps([self._row(each) for each in ended], default=str)
+
+    def _row(self, ended: Ended) -> dict[str, Any]:
+        claimed, decision, outcome = ended.claimed, ended.decision, ended.outcome
+        row = {
+            "delivery_id": claimed.delivery_id,
+            "event_id": claimed.event_pk,
+            "subscription_id": claimed.subscription_id,
+            "lane_id": claimed.lane_id,
+            "lane_seq": claimed.lane_seq,
+            "epoch": claimed.epoch,
+            "verdict": decision.verdict,
+            "wait": decision.wait,
+            "stay": ended.stay,
+            "lease": self._lease_seconds(timeout_ms=claimed.timeout_ms),
+            "received_at": claimed.received_at,
+            "attempt_id": attempt_id(claimed.delivery_id, claimed.tries),
+            "try_number": claimed.tries,
+            "worker": self._worker,
+            "created_at": claimed.created_at,
+            "due_at": claimed.due_at,
+            "picked_at": ended.picked_at,
+            "reason": decision.reason,
+        }
+        if outcome is not None:
+            row |= {
+                "error_name": outcome.error_name,
+                "http_status": outcome.http_status,
+                "response_headers": outcome.headers,
+                "response_body": base64.b64encode(outcome.body).decode() if outcome.body else None,
+                "elapsed_ms": outcome.elapsed_ms,
+            }
+        return row
+
+    def _execute(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        cursor = self._live().execute(statement(name), parameters)
+        return cursor.fetchall() if cursor.description else []
+
+    def _live(self) -> Connection:
+        if self._connection.closed:
+            self._connection = self._connect()
+        return self._connection

@@ -1,0 +1,86 @@
+-- Make deliveries of stored events for every subscription that matches, last thing before the commit.
+-- Called by delivery.dispatch. Served by subscription_wants, lane_once_per_key, subscription_state_pkey.
+--
+-- Lanes: the upsert locks them in (subscription, key) order and hands out the next numbers; the lock is held to
+-- the commit, so a lane's order is its commit order and an aborted transaction leaves no hole.
+-- Subscriptions without order: FOR KEY SHARE keeps the row from being put to sleep (lock_idle.sql asks for
+-- FOR UPDATE) until our deliveries are visible, without making publishers wait for each other. A saturated one is woken
+-- by the end of a request in flight (record_loose.sql).
+WITH event AS (
+  SELECT e.*, o.ordinal, greatest(e.deliver_at, clock_timestamp()) AS due_at,
+         -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
+         (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || e.event_type::text
+            FROM string_to_array(e.event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
+         ) AS names
+    FROM unnest(%(events)s::bigint[]) WITH ORDINALITY AS o (id, ordinal)
+    JOIN event e USING (id)
+),
+routed AS MATERIALIZED (
+  SELECT event.id AS event_id, event.ordinal, event.priority, event.due_at, s.id AS subscription_id, s.fifo_mode,
+         CASE WHEN s.fifo_key = 'event_type' THEN event.event_type
+              WHEN s.fifo_key = 'ordering_key' THEN coalesce(event.ordering_key, '')
+              WHEN s.fifo_key LIKE 'label:%%' THEN coalesce(event.labels ->> substr(s.fifo_key, 7), '')
+              ELSE '' END AS lane_key
+    FROM event
+    CROSS JOIN LATERAL (
+      SELECT id, fifo_mode, fifo_key
+        FROM subscription
+       WHERE application_id = event.application_id AND is_enabled AND deleted_at IS NULL
+         AND event_types::text[] && event.names
+         AND event.labels @> labels
+      OFFSET 0  -- keeps the planner from scanning all subscriptions once per event
+    ) AS s
+),
+lane AS (
+  INSERT INTO fifo_subscription_state AS l (subscription_id, key, tail_seq, phase, ready_at)
+  SELECT subscription_id, lane_key, count(*), 1, (array_agg(due_at ORDER BY ordinal))[1]
+    FROM routed WHERE fifo_mode
+   GROUP BY subscription_id, lane_key
+   ORDER BY subscription_id, lane_key
+  ON CONFLICT (subscription_id, key) DO UPDATE SET
+    tail_seq = l.tail_seq + excluded.tail_seq,
+    phase = CASE WHEN l.phase = 0 THEN 1 ELSE l.phase END,
+    ready_at = CASE WHEN l.phase = 0 THEN excluded.ready_at ELSE l.ready_at END
+  RETURNING l.id, l.subscription_id, l.key, l.tail_seq
+),
+numbered AS (
+  INSERT INTO request_attempt (id, event_id, subscription_id, lane_id, lane_seq, priority, due_at)
+  SELECT new_delivery_id(), r.event_id, r.subscription_id, lane.id,
+         lane.tail_seq - count(*) OVER (PARTITION BY lane.id)
+                       + row_number() OVER (PARTITION BY lane.id ORDER BY r.ordinal),
+         r.priority, r.due_at
+    FROM routed r JOIN lane ON lane.subscription_id = r.subscription_id AND lane.key = r.lane_key
+   WHERE r.fifo_mode
+  RETURNING 1
+),
+wanted AS MATERIALIZED (
+  SELECT subscription_id, min(due_at) AS due_at FROM routed WHERE NOT fifo_mode GROUP BY subscription_id
+),
+kept_awake AS MATERIALIZED (
+  SELECT st.subscription_id, st.ready_at, st.in_flight >= s.max_in_flight AS saturated
+    FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
+   WHERE st.subscription_id IN (SELECT subscription_id FROM wanted)
+   ORDER BY st.subscription_id
+   FOR KEY SHARE OF st
+),
+asleep AS MATERIALIZED (
+  SELECT st.subscription_id
+    FROM subscription_state st
+   WHERE st.subscription_id IN (
+           SELECT k.subscription_id FROM kept_awake k JOIN wanted w USING (subscription_id)
+            WHERE NOT k.saturated AND (k.ready_at IS NULL OR k.ready_at > w.due_at))
+   ORDER BY st.subscription_id FOR NO KEY UPDATE
+),
+woken AS (
+  UPDATE subscription_state st SET ready_at = least(st.ready_at, w.due_at)
+    FROM asleep JOIN wanted w USING (subscription_id)
+   WHERE st.subscription_id = asleep.subscription_id
+),
+loose AS (
+  INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
+  SELECT new_delivery_id(), r.event_id, r.subscription_id, r.priority, r.due_at
+    FROM routed r WHERE NOT r.fifo_mode
+  RETURNING 1
+)
+SELECT (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
+       (SELECT awake_until > clock_timestamp() FROM pump_beacon)

@@ -1,0 +1,33 @@
+-- Give back deliveries without order whose pump did not come back in time. Called by delivery.maintenance.
+-- Served by attempt_leased. Rows are locked as everywhere: subscription states in id order, then deliveries.
+WITH expired AS MATERIALIZED (
+  SELECT id, subscription_id FROM request_attempt
+   WHERE lease_until < coalesce(%(now)s::timestamptz, now())
+   ORDER BY lease_until LIMIT 1000
+),
+state AS MATERIALIZED (
+  SELECT subscription_id FROM subscription_state
+   WHERE subscription_id IN (SELECT subscription_id FROM expired)
+   ORDER BY subscription_id
+   FOR NO KEY UPDATE
+),
+freed AS (
+  UPDATE request_attempt a SET lease_until = NULL, due_at = clock_timestamp(), epoch = nextval('claim_epoch')
+    FROM expired JOIN state USING (subscription_id)
+   WHERE a.id = expired.id AND a.lease_until < coalesce(%(now)s::timestamptz, now())
+  RETURNING a.*
+),
+counted AS (
+  UPDATE subscription_state st
+     SET in_flight = st.in_flight - f.lost, ready_at = least(st.ready_at, clock_timestamp())
+    FROM (SELECT subscription_id, count(*) AS lost FROM freed GROUP BY subscription_id) AS f
+   WHERE st.subscription_id = f.subscription_id
+),
+logged AS (
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted, error_name,
+                           created_at, due_at, ended_at, retry_at)
+  SELECT attempt_id(id, tries), id, event_id, subscription_id, tries, false, true, 'E_WORKER_LOST', created_at, due_at,
+         clock_timestamp(), clock_timestamp()
+    FROM freed
+)
+SELECT count(*) FROM freed

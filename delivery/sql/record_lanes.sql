@@ -1,0 +1,71 @@
+-- Record the ends of tries in lanes, in one statement: the lane moves, the delivery leaves, the log is written.
+-- Called by delivery.queue. Fenced by the epoch: who comes after the lease was given to another changes the log alone.
+-- Verdicts: done and dead advance the lane; retry and defer make it wait; block stops it. With `stay`, the next head is
+-- leased to the same pump at once, so a lane's speed is its receiver's, not our polling's.
+WITH result AS MATERIALIZED (
+  SELECT *, verdict IN ('done', 'dead') AS leaves
+    FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
+      delivery_id uuid, event_id bigint, subscription_id uuid, lane_id bigint, lane_seq bigint, epoch bigint,
+      verdict text, wait float, stay boolean, lease float, received_at timestamptz,
+      attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
+      response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
+      picked_at timestamptz, reason text)
+),
+held AS MATERIALIZED (
+  SELECT l.id
+    FROM fifo_subscription_state l JOIN result r ON r.lane_id = l.id
+   WHERE l.phase = 2 AND l.epoch = r.epoch AND l.head_seq = r.lane_seq
+   ORDER BY l.subscription_id, l.key
+   FOR NO KEY UPDATE OF l
+),
+moved AS (
+  UPDATE fifo_subscription_state l SET
+    head_seq = l.head_seq + r.leaves::int,
+    phase = CASE WHEN r.verdict = 'block' THEN 3
+                 WHEN NOT r.leaves THEN 1
+                 WHEN l.head_seq = l.tail_seq THEN 0
+                 WHEN r.stay THEN 2
+                 ELSE 1 END,
+    ready_at = CASE WHEN r.verdict = 'block' THEN NULL
+                    WHEN NOT r.leaves THEN clock_timestamp() + r.wait * interval '1 s'
+                    WHEN l.head_seq = l.tail_seq OR r.stay THEN NULL
+                    ELSE clock_timestamp() END,
+    lease_until = CASE WHEN r.leaves AND r.stay AND l.head_seq < l.tail_seq
+                       THEN clock_timestamp() + r.lease * interval '1 s' END,
+    epoch = CASE WHEN r.leaves AND r.stay AND l.head_seq < l.tail_seq THEN nextval('claim_epoch') ELSE l.epoch END,
+    tries = CASE WHEN r.leaves THEN (r.stay AND l.head_seq < l.tail_seq)::int
+                 WHEN r.verdict = 'defer' THEN l.tries - 1
+                 ELSE l.tries END,
+    since = CASE WHEN r.leaves THEN NULL WHEN r.verdict = 'defer' THEN l.since
+                 ELSE coalesce(l.since, clock_timestamp()) END,
+    current_request_attempt_id = CASE WHEN NOT r.leaves THEN r.delivery_id END,
+    last_completed_event_created_at =
+      CASE WHEN r.leaves THEN r.received_at ELSE l.last_completed_event_created_at END,
+    updated_at = clock_timestamp()
+  FROM held, result r
+  WHERE l.id = held.id AND r.lane_id = held.id
+  RETURNING l.id AS lane_id, r.lane_seq, r.leaves, l.phase, l.head_seq, l.epoch, l.tries
+),
+gone AS (
+  DELETE FROM request_attempt a USING moved m
+   WHERE a.lane_id = m.lane_id AND a.lane_seq = m.lane_seq AND m.leaves
+),
+buried AS (
+  INSERT INTO dead_letter (id, event_id, subscription_id, lane_id, lane_seq, reason, tries, last_error,
+                           last_http_status, created_at)
+  SELECT r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.reason, r.try_number, r.error_name,
+         r.http_status, r.created_at
+    FROM result r JOIN moved m USING (lane_id, lane_seq) WHERE r.verdict = 'dead'
+),
+logged AS (
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, lane_id, lane_seq, try_number, succeeded, accepted,
+                           error_name, http_status, response_headers, response_body, elapsed_ms, worker, created_at,
+                           due_at, picked_at, ended_at, retry_at)
+  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.try_number,
+         r.verdict = 'done', m.lane_id IS NOT NULL, r.error_name, r.http_status, r.response_headers,
+         decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at,
+         clock_timestamp(), CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
+    FROM result r LEFT JOIN moved m USING (lane_id, lane_seq)
+   WHERE r.verdict <> 'defer'
+)
+SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries FROM moved

@@ -1,0 +1,57 @@
+-- Record the ends of tries of subscriptions without order, in one statement. Called by delivery.queue.
+-- Fenced by the epoch. Rows are locked as everywhere: subscription states in id order, then deliveries.
+WITH result AS MATERIALIZED (
+  SELECT *, verdict IN ('done', 'dead') AS leaves
+    FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
+      delivery_id uuid, event_id bigint, subscription_id uuid, epoch bigint, verdict text, wait float,
+      attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
+      response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
+      picked_at timestamptz, reason text)
+),
+state AS MATERIALIZED (
+  SELECT st.subscription_id FROM subscription_state st
+   WHERE st.subscription_id IN (SELECT subscription_id FROM result)
+   ORDER BY st.subscription_id
+   FOR NO KEY UPDATE
+),
+gone AS (
+  DELETE FROM request_attempt a USING result r JOIN state USING (subscription_id)
+   WHERE a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND r.leaves
+  RETURNING a.id, a.subscription_id, NULL::timestamptz AS due_at
+),
+kept AS (
+  UPDATE request_attempt a
+     SET lease_until = NULL, due_at = clock_timestamp() + r.wait * interval '1 s',
+         tries = a.tries - (r.verdict = 'defer')::int
+    FROM result r JOIN state USING (subscription_id)
+   WHERE a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND NOT r.leaves
+  RETURNING a.id, a.subscription_id, a.due_at
+),
+moved AS (
+  SELECT * FROM gone UNION ALL SELECT * FROM kept
+),
+counted AS (
+  UPDATE subscription_state st
+     SET in_flight = st.in_flight - m.ended,
+         ready_at = least(st.ready_at, m.due_at, CASE WHEN st.in_flight >= s.max_in_flight THEN clock_timestamp() END)
+    FROM (SELECT subscription_id, count(*) AS ended, min(due_at) AS due_at FROM moved GROUP BY subscription_id) AS m,
+         subscription s
+   WHERE st.subscription_id = m.subscription_id AND s.id = m.subscription_id
+),
+buried AS (
+  INSERT INTO dead_letter (id, event_id, subscription_id, reason, tries, last_error, last_http_status, created_at)
+  SELECT r.delivery_id, r.event_id, r.subscription_id, r.reason, r.try_number, r.error_name, r.http_status, r.created_at
+    FROM result r JOIN moved m ON m.id = r.delivery_id WHERE r.verdict = 'dead'
+),
+logged AS (
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted, error_name,
+                           http_status, response_headers, response_body, elapsed_ms, worker, created_at, due_at,
+                           picked_at, ended_at, retry_at)
+  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.try_number, r.verdict = 'done',
+         m.id IS NOT NULL, r.error_name, r.http_status, r.response_headers, decode(r.response_body, 'base64'),
+         r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at, clock_timestamp(),
+         CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
+    FROM result r LEFT JOIN moved m ON m.id = r.delivery_id
+   WHERE r.verdict <> 'defer'
+)
+SELECT id FROM moved

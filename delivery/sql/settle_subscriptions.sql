@@ -1,0 +1,29 @@
+-- Count what was taken, and say when to look again: at once (at the end of the line), when a request in flight ends
+-- (NULL, record_loose.sql wakes it), or when the next delivery is due. Called by delivery.queue, in a new snapshot
+-- after lock_idle.sql: what a publisher committed before we got the lock is seen here.
+UPDATE subscription_state st
+   SET in_flight = st.in_flight + p.taken,
+       ready_at = CASE
+         WHEN st.in_flight + p.taken >= s.max_in_flight THEN NULL
+         WHEN NOT p.idle THEN clock_timestamp()
+         ELSE (
+           WITH RECURSIVE class (priority) AS (
+             (SELECT a.priority FROM request_attempt a
+               WHERE a.subscription_id = st.subscription_id AND a.lane_id IS NULL AND a.lease_until IS NULL
+               ORDER BY a.priority DESC LIMIT 1)
+             UNION ALL
+             SELECT (SELECT a.priority FROM request_attempt a
+                      WHERE a.subscription_id = st.subscription_id AND a.lane_id IS NULL AND a.lease_until IS NULL
+                        AND a.priority < class.priority
+                      ORDER BY a.priority DESC LIMIT 1)
+               FROM class WHERE class.priority IS NOT NULL
+           )
+           SELECT min((SELECT a.due_at FROM request_attempt a
+                        WHERE a.subscription_id = st.subscription_id AND a.lane_id IS NULL AND a.lease_until IS NULL
+                          AND a.priority = class.priority
+                        ORDER BY a.due_at LIMIT 1))
+             FROM class
+         ) END
+  FROM unnest(%(subscriptions)s::uuid[], %(taken)s::int[], %(idle)s::bool[]) AS p (subscription_id, taken, idle),
+       subscription s
+ WHERE st.subscription_id = p.subscription_id AND s.id = st.subscription_id

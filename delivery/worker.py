@@ -1,0 +1,41 @@
+"""One pump per process, with its connection and its open sockets kept from one run to the next."""
+
+import os
+import socket
+from collections.abc import Callable
+from functools import cache
+
+from django.conf import settings
+
+from delivery.claimed import Claimed
+from delivery.database import connect
+from delivery.pump import Pump
+from delivery.queue import Queue
+from delivery.sender import Sender
+
+
+def pump(*, stopping: Callable[[], bool], linger: float) -> int:
+    """Run this process's pump until there is nothing to do."""
+    return Pump(
+        _queue(os.getpid()),
+        _sender(os.getpid()),
+        window=settings.DELIVERY_WINDOW,
+        linger=linger,
+        stopping=stopping,
+    ).run()
+
+
+# Keyed by process: what a parent opened is not to be used by its children.
+@cache
+def _queue(pid: int) -> Queue:
+    name = f"{socket.gethostname()}:{pid}"
+    return Queue(lambda: connect(name=f"hook0 pump {name}"), lease_margin=settings.LEASE_MARGIN, worker=name)
+
+
+@cache
+def _sender(_pid: int) -> Sender[Claimed]:
+    return Sender(
+        allowed=settings.ALLOWED_TARGETS,
+        body_limit=settings.RESPONSE_BODY_LIMIT,
+        connect_timeout=settings.CONNECT_TIMEOUT,
+    )
