@@ -1,0 +1,100 @@
+"""The one way in: events are stored and become deliveries in one short transaction."""
+
+import base64
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from pathlib import Path
+
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import DeadlockDetected
+
+from delivery.dispatch import Dispatched, dispatch
+from delivery.doorbell import ring
+
+DEADLOCK_TRIES = 3
+
+
+@dataclass(frozen=True)
+class NewEvent:
+    """An event that has been checked."""
+
+    event_id: uuid.UUID
+    event_type: str
+    payload: bytes
+    payload_content_type: str
+    labels: dict[str, str]
+    metadata: dict[str, str]
+    occurred_at: datetime
+    ordering_key: str | None = None
+    priority: int = 100
+    deliver_at: datetime | None = None
+    backoff_schedule: list[int] | None = None
+
+
+class Fate(Enum):
+    CREATED = "created"
+    DUPLICATE = "duplicate"
+    UNKNOWN_TYPE = "unknown type"
+
+
+@dataclass(frozen=True)
+class Ingested:
+    event_id: uuid.UUID
+    fate: Fate
+    received_at: datetime | None
+
+
+def ingest(application_id: uuid.UUID, events: Sequence[NewEvent], *, ip: str | None = None) -> list[Ingested]:
+    """Store events and make their deliveries, in order. When this returns, both are durable."""
+    for tries_left in reversed(range(DEADLOCK_TRIES)):
+        try:
+            ingested, dispatched = _store_and_dispatch(application_id, events, ip)
+            break
+        except OperationalError as problem:
+            if not isinstance(problem.__cause__, DeadlockDetected) or not tries_left:
+                raise
+    if dispatched.deliveries and not dispatched.expected:
+        ring()
+    return ingested
+
+
+@transaction.atomic(durable=True)
+def _store_and_dispatch(
+    application_id: uuid.UUID, events: Sequence[NewEvent], ip: str | None
+) -> tuple[list[Ingested], Dispatched]:
+    with connection.cursor() as cursor:
+        cursor.execute(_insert_events(), {"events": _json(events), "application": str(application_id), "ip": ip})
+        rows = cursor.fetchall()
+    created: dict[uuid.UUID, int] = {}
+    ingested = []
+    for event, (pk, received_at, known) in zip(events, rows, strict=True):
+        if not known:
+            fate = Fate.UNKNOWN_TYPE
+        elif pk is None or event.event_id in created:  # sent before, or earlier in this batch
+            fate = Fate.DUPLICATE
+        else:
+            fate = Fate.CREATED
+            created[event.event_id] = pk
+        ingested.append(Ingested(event.event_id, fate, received_at))
+    dispatched = dispatch(list(created.values())) if created else Dispatched(deliveries=0, expected=True)
+    return ingested, dispatched
+
+
+def _json(events: Sequence[NewEvent]) -> str:
+    return json.dumps(
+        [
+            asdict(event) | {"ordinal": ordinal, "payload": base64.b64encode(event.payload).decode()}
+            for ordinal, event in enumerate(events)
+        ],
+        default=str,
+    )
+
+
+@cache
+def _insert_events() -> str:
+    return (Path(__file__).parent / "sql" / "insert_events.sql").read_text()
