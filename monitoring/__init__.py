@@ -1,0 +1,1 @@
+"""Metrics of everything below; nobody imports it."""

@@ -1,0 +1,1 @@
+"""Bulk loads from Spark. Runs on a cluster where Django is not installed: it may import nothing of ours."""
