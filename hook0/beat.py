@@ -1,0 +1,14 @@
+"""What happens on the clock. Every job may be missed or doubled: the next round makes up for it."""
+
+from typing import Any
+
+SCHEDULE: dict[str, dict[str, Any]] = {
+    # The floor under the doorbell: whatever was not rung for is looked at within a second.
+    "pump": {"task": "delivery.tasks.pump", "schedule": 1.0, "options": {"expires": 1.0}},
+    "reap": {"task": "delivery.tasks.reap", "schedule": 1.0, "options": {"expires": 1.0}},
+    "partitions": {
+        "task": "delivery.tasks.keep_partitions",
+        "schedule": 3600.0,
+        "options": {"expires": 3600.0},
+    },
+}

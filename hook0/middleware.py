@@ -1,0 +1,21 @@
+"""What every request goes through before Django's own middleware."""
+
+import re
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+_SLASHES = re.compile("/{2,}")
+
+
+def tolerate_slashes(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Let `/x`, `/x/` and `//x` be one address of the API, without a redirect, for every method."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        path = _SLASHES.sub("/", request.path_info)
+        if path.startswith("/api/"):
+            path = path.rstrip("/") + "/"
+        request.path_info = path
+        return answer(request)
+
+    return middleware

@@ -1,0 +1,138 @@
+"""The one shape of an error: every exception of the API becomes a Problem document (RFC 9457)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, JsonResponse
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from tenants.problems import (
+    AuthInvalidBiscuit,
+    AuthNoAuthorizationHeader,
+    Forbidden,
+    NotFound,
+    Problem,
+)
+
+CONTENT_TYPE = "application/problem+json"
+
+
+class Validation(Problem):
+    status_code = 422
+    title = "Some fields will not do"
+    default_detail = "`validation` names each field and what is wrong with it."
+
+
+class JsonPayload(Problem):
+    status_code = 400
+    title = "The body is not readable JSON"
+    default_detail = "Send a JSON document with the header `Content-Type: application/json`."
+
+
+class MethodNotAllowed(Problem):
+    status_code = 405
+    title = "Method not allowed"
+    default_detail = "This address does not take this method."
+
+
+class RateLimited(Problem):
+    status_code = 429
+    title = "Too many requests"
+    default_detail = "Try again when `Retry-After` has passed."
+
+
+class InternalServerError(Problem):
+    status_code = 500
+    title = "Something went wrong on our side"
+    default_detail = "It has been logged. Try again in a moment."
+
+
+class ServiceUnavailable(Problem):
+    status_code = 503
+    title = "Not available right now"
+    default_detail = "A service we depend on does not answer. Try again in a moment."
+
+
+def answer(exception: Exception, context: Mapping[str, Any]) -> Response | None:
+    """DRF's exception handler; None lets Django log the bug and answer through `server_error`."""
+    problem = as_problem(exception)
+    if problem is None:
+        return None
+    response = Response(document(problem), status=problem.status_code, content_type=CONTENT_TYPE)
+    if isinstance(problem, AuthNoAuthorizationHeader):
+        response["WWW-Authenticate"] = "Bearer"
+    if wait := getattr(exception, "wait", None):
+        response["Retry-After"] = str(int(wait))
+    return response
+
+
+# What a client is told of the framework's own exceptions; the first that fits counts.
+_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
+    (Problem, lambda problem: problem),
+    (exceptions.ValidationError, lambda error: Validation(validation=_validation(error.get_full_details()))),
+    (
+        exceptions.UnsupportedMediaType,
+        lambda _: JsonPayload("Content-Type header should be set to 'application/json'"),
+    ),
+    (exceptions.ParseError, lambda error: JsonPayload(str(error.detail))),
+    (exceptions.NotAuthenticated, lambda _: AuthNoAuthorizationHeader()),
+    (exceptions.AuthenticationFailed, lambda _: AuthInvalidBiscuit()),
+    (exceptions.PermissionDenied, lambda _: Forbidden()),
+    (exceptions.NotFound, lambda _: NotFound()),
+    (Http404, lambda _: NotFound()),
+    (exceptions.MethodNotAllowed, lambda _: MethodNotAllowed()),
+    (exceptions.Throttled, lambda _: RateLimited()),
+)
+
+
+def as_problem(exception: Exception) -> Problem | None:
+    """What a client is told of an exception; None is a bug."""
+    return next((tell(exception) for kind, tell in _TRANSLATIONS if isinstance(exception, kind)), None)
+
+
+def document(problem: Problem) -> dict[str, Any]:
+    name = type(problem).__name__
+    return {
+        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
+        "id": name,
+        "title": problem.title,
+        "detail": str(problem.detail),
+        "status": problem.status_code,
+        "validation": problem.validation,
+    }
+
+
+def catalogue() -> list[dict[str, Any]]:
+    """Every problem the API may answer with, by name."""
+    return [document(kind()) for kind in sorted(_kinds(Problem), key=lambda kind: kind.__name__)]
+
+
+def not_found(_request: HttpRequest, _exception: Exception) -> JsonResponse:
+    return _plain(NotFound())
+
+
+def server_error(_request: HttpRequest) -> JsonResponse:
+    return _plain(InternalServerError())
+
+
+def _plain(problem: Problem) -> JsonResponse:
+    return JsonResponse(document(problem), status=problem.status_code, content_type=CONTENT_TYPE)
+
+
+def _kinds(root: type[Problem]) -> Iterator[type[Problem]]:
+    for kind in root.__subclasses__():
+        yield kind
+        yield from _kinds(kind)
+
+
+def _validation(details: Any) -> Any:
+    """DRF's details in Hook0's words: a list of `code`, `message`, `params` per field."""
+    if isinstance(details, Mapping):
+        if set(details) == {"message", "code"}:
+            return {"code": details["code"], "message": str(details["message"]), "params": {}}
+        return {str(field): _validation(inner) for field, inner in details.items() if inner}
+    if isinstance(details, list):
+        return [_validation(inner) for inner in details]
+    return details

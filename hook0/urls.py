@@ -1,0 +1,28 @@
+from django.contrib import admin
+from django.urls import include, path, re_path
+from django.views.generic import RedirectView
+
+from events.api.event import EventView
+from hook0.api import AnyOtherView, ErrorsView, InstanceView
+from subscriptions.api.views import SubscriptionsView, SubscriptionView
+from tenants.api.event_types import EventTypesView, EventTypeView
+
+api = [
+    path("instance/", InstanceView.as_view()),
+    path("errors/", ErrorsView.as_view()),
+    path("event/", EventView.as_view()),
+    path("event_types/", EventTypesView.as_view()),
+    path("event_types/<str:name>/", EventTypeView.as_view()),
+    path("subscriptions/", SubscriptionsView.as_view()),
+    path("subscriptions/<uuid:subscription_id>/", SubscriptionView.as_view()),
+]
+
+urlpatterns = [
+    path("", RedirectView.as_view(url="/admin/")),
+    path("admin/", admin.site.urls),
+    path("api/v1/", include(api)),
+    re_path("^api/", AnyOtherView.as_view()),
+]
+
+handler404 = "hook0.problems.not_found"
+handler500 = "hook0.problems.server_error"
