@@ -155,8 +155,7 @@ class AttemptLog(models.Model):
     retry_at = models.DateTimeField(null=True)
 
     class Meta:
-        managed = False  # partitioned tables are made by the migration's SQL
-        db_table = "attempt_log"
+        db_table = "attempt_log"  # made by the migration's SQL: Django knows no partitions
 
     def __str__(self) -> str:
         return str(self.id)

@@ -99,6 +99,8 @@ class Transfer(Generic[Tag]):
         if error and not self.cut and (status is None or not 200 <= status < 300):
             if self.refused and not self.connected:
                 name, body = E_INVALID_TARGET, f"The target's address {self.refused} is not allowed.".encode()
+            elif error == pycurl.E_UNSUPPORTED_PROTOCOL and handle.getinfo(pycurl.REQUEST_SIZE):
+                name, body = E_UNKNOWN, message.encode()  # it answered, but not in HTTP
             else:
                 name, body = _ERRORS.get(error, E_UNKNOWN), message.encode()
             status = None

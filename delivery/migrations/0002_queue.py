@@ -1,6 +1,7 @@
 """What the queue needs of PostgreSQL beyond tables: fences, ids, storage, partitions."""
 
-from django.db import migrations
+import django.db.models.deletion
+from django.db import migrations, models
 
 # One global sequence, so that a lane that is removed and made again never repeats a token.
 FENCE = ("CREATE SEQUENCE claim_epoch", "DROP SEQUENCE claim_epoch")
@@ -84,12 +85,61 @@ ATTEMPT_LOG = (
     "DROP TABLE attempt_log",
 )
 
-BEACON = ("INSERT INTO pump_beacon (id, awake_until) VALUES (1, '-infinity')", "DELETE FROM pump_beacon")
-
 
 class Migration(migrations.Migration):
     dependencies = [("delivery", "0001_initial")]
     operations = [
-        migrations.RunSQL(forward, back)
-        for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, *STORAGE, ATTEMPT_LOG, BEACON]
+        *(migrations.RunSQL(forward, back) for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, *STORAGE]),
+        migrations.RunSQL(
+            *ATTEMPT_LOG,
+            state_operations=[
+                migrations.CreateModel(
+                    name="AttemptLog",
+                    fields=[
+                        ("id", models.UUIDField(primary_key=True, serialize=False)),
+                        ("delivery_id", models.UUIDField()),
+                        ("lane_id", models.BigIntegerField(null=True)),
+                        ("lane_seq", models.BigIntegerField(null=True)),
+                        ("try_number", models.SmallIntegerField()),
+                        ("succeeded", models.BooleanField()),
+                        (
+                            "accepted",
+                            models.BooleanField(help_text="False: it ended after its lease and changed nothing."),
+                        ),
+                        ("error_name", models.CharField(max_length=32, null=True)),
+                        ("http_status", models.SmallIntegerField(null=True)),
+                        ("response_headers", models.JSONField(null=True)),
+                        ("response_body", models.BinaryField(null=True)),
+                        ("elapsed_ms", models.IntegerField(null=True)),
+                        ("worker", models.CharField(max_length=100, null=True)),
+                        ("created_at", models.DateTimeField(help_text="When the delivery was made.")),
+                        ("due_at", models.DateTimeField()),
+                        ("picked_at", models.DateTimeField(null=True)),
+                        ("ended_at", models.DateTimeField()),
+                        ("retry_at", models.DateTimeField(null=True)),
+                        (
+                            "event",
+                            models.ForeignKey(
+                                db_constraint=False,
+                                on_delete=django.db.models.deletion.DO_NOTHING,
+                                related_name="+",
+                                to="events.event",
+                            ),
+                        ),
+                        (
+                            "subscription",
+                            models.ForeignKey(
+                                db_constraint=False,
+                                on_delete=django.db.models.deletion.DO_NOTHING,
+                                related_name="+",
+                                to="subscriptions.subscription",
+                            ),
+                        ),
+                    ],
+                    options={
+                        "db_table": "attempt_log",
+                    },
+                ),
+            ],
+        ),
     ]

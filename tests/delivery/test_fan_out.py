@@ -92,7 +92,10 @@ def test_an_empty_lane_becomes_ready_and_a_busy_one_stays_as_it_is():
     ("fifo_key", "keys"),
     [
         (None, ["", "", "", ""]),
-        ("event_type", ["billing.invoice.paid", "billing.invoice.paid", "billing.invoice.voided", "billing.invoice.paid"]),
+        (
+            "event_type",
+            ["billing.invoice.paid", "billing.invoice.paid", "billing.invoice.voided", "billing.invoice.paid"],
+        ),
         ("ordering_key", ["a", "b", "a", ""]),
         ("label:customer", ["7", "8", "", "7"]),
     ],

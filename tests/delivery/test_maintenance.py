@@ -1,0 +1,68 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+
+from delivery import maintenance
+from delivery.models import AttemptLog, Lane, Phase, RequestAttempt
+from delivery.outcome import Outcome
+from delivery.queue import Ended
+from delivery.retry import Decision
+from subscriptions.models import SubscriptionState
+from tests.factories import make_application, make_fifo, make_subscription, publish
+
+LATER = timedelta(minutes=5)
+OK, DONE = Outcome(None, http_status=200), Decision("done")
+
+
+@pytest.fixture
+def application(transactional_db):
+    return make_application()
+
+
+def test_what_a_dead_pump_held_is_tried_again_and_the_lost_try_is_on_the_record(application, queue):
+    make_fifo(application)
+    make_subscription(application)
+    publish(application)
+    held = queue.claim(10)
+    assert maintenance.reap() == 0  # the leases still run
+    assert maintenance.reap(now=datetime.now(UTC) + LATER) == 2
+    assert list(AttemptLog.objects.values_list("error_name", "try_number")) == [("E_WORKER_LOST", 1)] * 2
+    again = queue.claim(10)
+    assert {each.delivery_id for each in again} == {each.delivery_id for each in held}
+    assert [each.tries for each in again] == [2, 2]
+
+
+def test_a_pump_that_comes_back_after_the_reaper_is_fenced(application, queue):
+    make_fifo(application)
+    make_subscription(application)
+    publish(application)
+    held = queue.claim(10)
+    maintenance.reap(now=datetime.now(UTC) + LATER)
+    assert queue.record([Ended(each, DONE, OK, stay=True) for each in held]) == []
+    assert RequestAttempt.objects.count() == 2
+    assert Lane.objects.get().phase == Phase.WAITING
+    assert SubscriptionState.objects.filter(in_flight=0).count() == 2
+    assert AttemptLog.objects.filter(accepted=False).count() == 2
+
+
+def test_the_attempt_log_has_a_partition_for_every_day_ahead_and_sheds_old_ones(db, settings):
+    settings.ATTEMPT_RETENTION_DAYS = 3
+    now = datetime(2031, 5, 10, 12, tzinfo=UTC)
+    made = maintenance.make_partitions(now=now)
+    assert made[0] == "attempt_log_20310510"
+    assert len(made) == maintenance.PARTITIONS_AHEAD + 1
+    assert maintenance.make_partitions(now=now) == []
+    assert maintenance.drop_partitions(now=now + timedelta(days=3)) == []
+    assert maintenance.drop_partitions(now=now + timedelta(days=5)) == made[:2]
+
+
+def test_a_try_is_logged_into_its_day(db):
+    maintenance.make_partitions()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted,"
+            " created_at, due_at, ended_at) SELECT new_delivery_id(), new_delivery_id(), 1, new_delivery_id(), 1, true,"
+            " true, now(), now(), now() RETURNING tableoid::regclass::text"
+        )
+        assert cursor.fetchone() == (f"attempt_log_{datetime.now(UTC):%Y%m%d}",)
