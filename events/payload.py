@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import json
 
 from events import limits
 from events.problems import (
@@ -10,6 +9,7 @@ from events.problems import (
     EventInvalidJsonPayload,
     EventInvalidPayloadContentType,
 )
+from tenants import strict_json
 
 
 def decode_payload(payload: str, content_type: str) -> bytes:
@@ -18,8 +18,8 @@ def decode_payload(payload: str, content_type: str) -> bytes:
         return payload.encode()
     if content_type == limits.JSON:
         try:
-            json.loads(payload)
-        except (ValueError, RecursionError) as problem:
+            strict_json.loads(payload)
+        except ValueError as problem:
             raise EventInvalidJsonPayload(f"`payload` is not JSON: {problem}.") from None
         return payload.encode()
     if content_type == limits.BASE64:

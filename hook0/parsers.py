@@ -1,11 +1,12 @@
 """How the bodies of requests are read."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
+
+from tenants import strict_json
 
 BODY_LIMIT = 2_097_152
 
@@ -20,12 +21,6 @@ class JsonParser(BaseParser):
         if len(body) > BODY_LIMIT:
             raise ParseError(f"Body is too big (maximum is {BODY_LIMIT} bytes)")
         try:
-            return json.loads(body, parse_constant=_refuse_constant)
-        except RecursionError:
-            raise ParseError("The JSON document is nested too deeply") from None
+            return strict_json.loads(body)
         except ValueError as problem:
             raise ParseError(f"The body is not JSON: {problem}") from None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is not JSON")

@@ -21,7 +21,7 @@ class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
         "not_a_map": "This must be an object of strings.",
         "length": "This must have from {least} to {most} entries; it has {found}.",
         "entry_length": "Keys and values must be from 1 to {bytes} bytes; {entry} is not.",
-        "control_characters": "NUL characters are not allowed.",
+        "not_text": "NUL characters and lone surrogates are not text.",
     }
 
     def __init__(self, *, least: int, most: int, entry_bytes: int, **kwargs: Any) -> None:
@@ -35,11 +35,20 @@ class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
             self.fail("length", least=self.least, most=self.most, found=len(data))
         for key, value in data.items():
             for part in (key, value):
-                if "\0" in part:
-                    self.fail("control_characters")
-                if not 1 <= len(part.encode("utf-8", "surrogatepass")) <= self.entry_bytes:
+                if "\0" in part or not _is_text(part):
+                    self.fail("not_text")
+                if not 1 <= len(part.encode()) <= self.entry_bytes:
                     self.fail("entry_length", bytes=self.entry_bytes, entry=repr(key[:60]))
         return dict(data)
 
     def to_representation(self, value: dict[str, str]) -> dict[str, str]:
         return value
+
+
+def _is_text(value: str) -> bool:
+    """Whether it can be written as UTF-8: JSON may escape half of a pair."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

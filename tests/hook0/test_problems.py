@@ -1,0 +1,38 @@
+import pytest
+
+from hook0 import problems
+from tests.clients import ApiClient, problem
+
+HOOK0S = {
+    "EventTypeDoesNotExist", "EventInvalidPayloadContentType", "EventInvalidBase64Payload", "EventInvalidJsonPayload",
+    "LabelsAmbiguity", "AuthInvalidAuthorizationHeader", "JsonPayload", "AuthNoAuthorizationHeader",
+    "AuthInvalidBiscuit", "Forbidden", "NotFound", "EventAlreadyIngested", "Validation", "RateLimited",
+    "InternalServerError", "ServiceUnavailable",
+}  # fmt: skip
+
+
+def test_the_catalogue_lists_every_problem_once_with_words_for_people():
+    documents = ApiClient(None).get("/errors/").json()
+    names = [document["id"] for document in documents]
+    assert len(names) == len(set(names))
+    assert set(names) >= HOOK0S
+    assert all(document["title"] and document["detail"] for document in documents)
+
+
+def test_a_bug_is_answered_as_a_problem_without_its_traceback(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr("hook0.api.ErrorsView.get", fail)
+    answer = ApiClient(None).get("/errors/")
+    assert "secret" not in answer.content.decode()
+    problem(answer, 500, "InternalServerError")
+
+
+def test_what_is_no_problem_of_the_client_is_left_to_django():
+    assert problems.as_problem(RuntimeError()) is None
+
+
+@pytest.mark.parametrize("path", ["/instance", "/errors/"])
+def test_the_public_pages_need_no_credentials(path):
+    assert ApiClient(None).get(path).status_code == 200

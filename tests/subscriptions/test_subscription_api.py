@@ -1,0 +1,146 @@
+"""`/subscriptions/`: what may be asked for, and what is answered."""
+
+import uuid
+
+import pytest
+
+from subscriptions.models import Subscription, SubscriptionState
+from tests.clients import as_application, problem
+from tests.factories import EVENT_TYPE, make_application
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def application():
+    return make_application()
+
+
+@pytest.fixture
+def api(application):
+    return as_application(application)
+
+
+def target(**overrides):
+    return {"type": "http", "method": "POST", "url": "https://example.com/hook", "headers": {}, **overrides}
+
+
+def body(application, **overrides):
+    return {
+        "application_id": application.id,
+        "is_enabled": True,
+        "event_types": [EVENT_TYPE],
+        "labels": {"shop": "1"},
+        "target": target(),
+        **overrides,
+    }
+
+
+def test_a_subscription_is_created_with_its_secret_and_the_queues_row(api, application):
+    answer = api.post("/subscriptions/", body(application, description="Mine", metadata={"a": "b"}))
+    assert answer.status_code == 201
+    created = answer.json()
+    assert uuid.UUID(created["secret"])
+    assert created["warnings"] == []
+    assert {name: created[name] for name in ("description", "metadata", "labels", "label_key", "label_value")} == {
+        "description": "Mine",
+        "metadata": {"a": "b"},
+        "labels": {"shop": "1"},
+        "label_key": "shop",
+        "label_value": "1",
+    }
+    assert (created["fifo_mode"], created["timeout_ms"], created["max_in_flight"]) == (False, 15_000, 32)
+    assert SubscriptionState.objects.filter(subscription_id=created["subscription_id"]).exists()
+
+
+def test_it_can_be_read_again_alone_and_in_the_list(api, application):
+    created = [api.post("/subscriptions/", body(application)).json() for _ in range(2)]
+    for each in created:
+        each.pop("warnings")
+    assert api.get(f"/subscriptions/{created[0]['subscription_id']}").json() == created[0]
+    assert api.get("/subscriptions/", application_id=application.id).json() == created
+
+
+def test_fifo_is_accepted_with_a_warning_of_what_it_costs(api, application):
+    wanted = {"fifo_mode": True, "fifo_key": "label:customer", "fifo_on_exhausted": "block"}
+    created = api.post("/subscriptions/", body(application, **wanted)).json()
+    assert {name: created[name] for name in wanted} == wanted
+    assert [warning["code"] for warning in created["warnings"]] == ["fifo_throughput", "fifo_blocks"]
+
+
+def test_the_old_pair_of_label_key_and_value_still_works_and_labels_win(api, application):
+    pair = {"label_key": "a", "label_value": "b"}
+    assert api.post("/subscriptions/", body(application, labels=None, **pair)).json()["labels"] == {"a": "b"}
+    assert api.post("/subscriptions/", body(application, **pair)).json()["labels"] == {"shop": "1"}
+    problem(api.post("/subscriptions/", body(application, labels=None)), 400, "LabelsAmbiguity")
+    problem(api.post("/subscriptions/", body(application, labels=None, label_key="a")), 400, "LabelsAmbiguity")
+
+
+def test_exact_event_types_must_exist_and_wildcards_need_not(api, application):
+    problem(api.post("/subscriptions/", body(application, event_types=["a.b.c"])), 400, "EventTypeDoesNotExist")
+    assert api.post("/subscriptions/", body(application, event_types=["a.*"])).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"max_fast_retries": 3},
+        {"schedule_ms": [1000, 5000]},
+        {"schedule_ms": []},
+        {"max_fast_retries": 1, "max_slow_retries": 0, "fast_min_ms": 1, "fast_max_ms": 2, "slow_ms": 3},
+    ],
+)
+def test_a_retry_policy_of_ones_own_is_kept_as_it_is(api, application, policy):
+    assert api.post("/subscriptions/", body(application, retry_policy=policy)).json()["retry_policy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("overrides", "field"),
+    [
+        ({"is_enabled": None}, "is_enabled"),
+        ({"event_types": []}, "event_types"),
+        ({"event_types": ["x" * 201]}, "event_types"),
+        ({"event_types": ["a.b.c"] * 101}, "event_types"),
+        ({"description": "x" * 101}, "description"),
+        ({"labels": {str(n): "x" for n in range(11)}}, "labels"),
+        ({"metadata": {"": "x"}}, "metadata"),
+        ({"target": None}, "target"),
+        ({"target": target(type="ftp")}, "target"),
+        ({"target": target(method="post")}, "target"),
+        ({"target": target(url="ftp://example.com")}, "target"),
+        ({"target": target(url="https:///path")}, "target"),
+        ({"target": target(url="https://example.com:port/")}, "target"),
+        ({"target": target(url="https://example.com/" + "x" * 1000)}, "target"),
+        ({"target": target(url="https://example.com/ x")}, "target"),
+        ({"target": target(headers=None)}, "target"),
+        ({"target": target(headers={f"x-{n}": "x" for n in range(11)})}, "target"),
+        ({"target": target(headers={"x": "x" * 501})}, "target"),
+        ({"target": target(headers={"x y": "1"})}, "target"),
+        ({"target": target(headers={"x": "1\r\nx-evil: 2"})}, "target"),
+        ({"target": target(headers={"Host": "evil"})}, "target"),
+        ({"target": target(headers={"Content-Length": "1"})}, "target"),
+        ({"target": target(headers={"X-Hook0-Signature": "forged"})}, "target"),
+        ({"target": target(headers={"webhook-id": "forged"})}, "target"),
+        ({"fifo_key": "customer"}, "fifo_key"),
+        ({"fifo_key": "label:"}, "fifo_key"),
+        ({"fifo_on_exhausted": "shrug"}, "fifo_on_exhausted"),
+        ({"timeout_ms": 999}, "timeout_ms"),
+        ({"timeout_ms": 60_001}, "timeout_ms"),
+        ({"max_in_flight": 0}, "max_in_flight"),
+        ({"retry_policy": {"max_fast_retries": -1}}, "retry_policy"),
+        ({"retry_policy": {"schedule_ms": [1], "slow_ms": 1}}, "retry_policy"),
+        ({"retry_policy": {"schedule_ms": [-1]}}, "retry_policy"),
+    ],
+)
+def test_each_bad_field_is_named(api, application, overrides, field):
+    document = problem(api.post("/subscriptions/", body(application, **overrides)), 422, "Validation")
+    assert set(document["validation"]) == {field}
+    assert not Subscription.objects.exists()
+
+
+def test_others_do_not_see_it(api, application):
+    created = api.post("/subscriptions/", body(application)).json()
+    stranger = as_application(make_application())
+    problem(stranger.get(f"/subscriptions/{created['subscription_id']}"), 403, "Forbidden")
+    problem(stranger.get("/subscriptions/", application_id=application.id), 403, "Forbidden")
+    problem(stranger.post("/subscriptions/", body(application)), 403, "Forbidden")
