@@ -16,9 +16,15 @@ class Dispatched:
     expected: bool
 
 
+class StaleConfiguration(Exception):
+    """A subscription changed while its deliveries were made: roll back and begin anew."""
+
+
 def dispatch(event_pks: Sequence[int]) -> Dispatched:
     """Make the deliveries of stored events, in this order. The last statement of a short transaction."""
     with connection.cursor() as cursor:
         cursor.execute(statement("fan_out"), {"events": list(event_pks)})
-        deliveries, expected = cursor.fetchone() or (0, False)
+        deliveries, stale, expected = cursor.fetchone() or (0, 0, False)
+    if stale:
+        raise StaleConfiguration
     return Dispatched(deliveries, bool(expected))

@@ -13,10 +13,10 @@ from pathlib import Path
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected
 
-from delivery.dispatch import Dispatched, dispatch
+from delivery.dispatch import Dispatched, StaleConfiguration, dispatch
 from delivery.doorbell import ring
 
-DEADLOCK_TRIES = 3
+TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Ingested:
 
 def ingest(application_id: uuid.UUID, events: Sequence[NewEvent], *, ip: str | None = None) -> list[Ingested]:
     """Store events and make their deliveries, in order. When this returns, both are durable."""
-    for tries_left in reversed(range(DEADLOCK_TRIES)):
+    for tries_left in reversed(range(TRIES)):
         try:
             ingested, dispatched = _store_and_dispatch(application_id, events, ip)
             break
-        except OperationalError as problem:
-            if not isinstance(problem.__cause__, DeadlockDetected) or not tries_left:
+        except (OperationalError, StaleConfiguration) as problem:
+            if not tries_left or not _may_pass(problem):
                 raise
     if dispatched.deliveries and not dispatched.expected:
         ring()
@@ -83,6 +83,11 @@ def _store_and_dispatch(
         ingested.append(Ingested(event.event_id, fate, received_at))
     dispatched = dispatch(list(created.values())) if created else Dispatched(deliveries=0, expected=True)
     return ingested, dispatched
+
+
+def _may_pass(problem: Exception) -> bool:
+    """Whether another try may go through: a subscription was just changed, or two transactions crossed."""
+    return isinstance(problem, StaleConfiguration) or isinstance(problem.__cause__, DeadlockDetected)
 
 
 def _json(events: Sequence[NewEvent]) -> str:

@@ -11,5 +11,5 @@ from subscriptions.models import Subscription, SubscriptionState
 def create_subscription(**fields: Any) -> Subscription:
     """A subscription, with the row that the queue keeps of it."""
     subscription = Subscription.objects.create(**fields)
-    SubscriptionState.objects.create(subscription=subscription)
+    SubscriptionState.objects.create(subscription=subscription, fifo_mode=subscription.fifo_mode)
     return subscription

@@ -102,24 +102,32 @@ class Subscription(models.Model):
 
 
 class SubscriptionState(models.Model):
-    """What the queue knows of a subscription without order: whether something is due, and what is under way.
+    """What the queue knows of a subscription. One row per subscription, made with it.
 
-    One row per subscription, made with it. The claim reads its index instead of the backlog, so a
+    Publishers lock it as they make deliveries, so a change of the mode waits for them. Without order,
+    it says whether something is due: the claim reads its index instead of the backlog, so a
     subscription with a million waiting is in nobody's way.
     """
 
     subscription = models.OneToOneField(Subscription, models.CASCADE, primary_key=True, related_name="state")
+    fifo_mode = models.BooleanField(help_text="The mode in which deliveries are made; changed under a lock.")
     ready_at = models.DateTimeField(null=True, help_text="When to look at it next; empty: nothing is due.")
-    in_flight = models.IntegerField(db_default=0)
+    in_flight = models.IntegerField(db_default=0, help_text="Requests under way, where there is no order.")
 
     class Meta:
         db_table = "subscription_state"
         indexes = [
             # pick_subscriptions.sql: index order is claim order
-            models.Index(fields=["ready_at", "subscription"], name="subscription_ready", condition=~Q(ready_at=None)),
+            models.Index(
+                fields=["ready_at", "subscription"], name="subscription_ready", condition=Q(ready_at__isnull=False)
+            ),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(in_flight__gte=0), name="in_flight_is_not_negative"),
+            models.CheckConstraint(
+                condition=Q(fifo_mode=False) | Q(ready_at__isnull=True, in_flight=0),
+                name="order_is_kept_by_lanes_alone",
+            ),
         ]
 
     def __str__(self) -> str:

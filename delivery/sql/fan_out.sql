@@ -1,11 +1,12 @@
 -- Make deliveries of stored events for every subscription that matches, last thing before the commit.
 -- Called by delivery.dispatch. Served by subscription_wants, lane_once_per_key, subscription_state_pkey.
 --
+-- States: FOR KEY SHARE, held to the commit, keeps a subscription from being put to sleep (lock_idle.sql), deleted or
+-- changed in its mode (each asks for FOR UPDATE) until our deliveries are visible; publishers do not wait for each
+-- other. Who was changed after our snapshot is left out and counted as stale: the caller begins anew.
 -- Lanes: the upsert locks them in (subscription, key) order and hands out the next numbers; the lock is held to
 -- the commit, so a lane's order is its commit order and an aborted transaction leaves no hole.
--- Subscriptions without order: FOR KEY SHARE keeps the row from being put to sleep (lock_idle.sql asks for
--- FOR UPDATE) until our deliveries are visible, without making publishers wait for each other. A saturated one is woken
--- by the end of a request in flight (record_loose.sql).
+-- A saturated subscription without order is woken by the end of a request in flight (record_loose.sql).
 WITH event AS (
   SELECT e.*, o.ordinal, greatest(e.deliver_at, clock_timestamp()) AS due_at,
          -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
@@ -31,10 +32,20 @@ routed AS MATERIALIZED (
       OFFSET 0  -- keeps the planner from scanning all subscriptions once per event
     ) AS s
 ),
+held AS MATERIALIZED (
+  SELECT st.subscription_id, st.fifo_mode, st.ready_at, st.in_flight >= s.max_in_flight AS saturated
+    FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
+   WHERE st.subscription_id IN (SELECT subscription_id FROM routed)
+   ORDER BY st.subscription_id
+   FOR KEY SHARE OF st
+),
+current AS MATERIALIZED (
+  SELECT r.*, h.ready_at, h.saturated FROM routed r JOIN held h USING (subscription_id, fifo_mode)
+),
 lane AS (
   INSERT INTO fifo_subscription_state AS l (subscription_id, key, tail_seq, phase, ready_at)
   SELECT subscription_id, lane_key, count(*), 1, (array_agg(due_at ORDER BY ordinal))[1]
-    FROM routed WHERE fifo_mode
+    FROM current WHERE fifo_mode
    GROUP BY subscription_id, lane_key
    ORDER BY subscription_id, lane_key
   ON CONFLICT (subscription_id, key) DO UPDATE SET
@@ -45,42 +56,36 @@ lane AS (
 ),
 numbered AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, lane_id, lane_seq, priority, due_at)
-  SELECT new_delivery_id(), r.event_id, r.subscription_id, lane.id,
+  SELECT new_delivery_id(), c.event_id, c.subscription_id, lane.id,
          lane.tail_seq - count(*) OVER (PARTITION BY lane.id)
-                       + row_number() OVER (PARTITION BY lane.id ORDER BY r.ordinal),
-         r.priority, r.due_at
-    FROM routed r JOIN lane ON lane.subscription_id = r.subscription_id AND lane.key = r.lane_key
-   WHERE r.fifo_mode
+                       + row_number() OVER (PARTITION BY lane.id ORDER BY c.ordinal),
+         c.priority, c.due_at
+    FROM current c JOIN lane ON lane.subscription_id = c.subscription_id AND lane.key = c.lane_key
+   WHERE c.fifo_mode
   RETURNING 1
 ),
-wanted AS MATERIALIZED (
-  SELECT subscription_id, min(due_at) AS due_at FROM routed WHERE NOT fifo_mode GROUP BY subscription_id
-),
-kept_awake AS MATERIALIZED (
-  SELECT st.subscription_id, st.ready_at, st.in_flight >= s.max_in_flight AS saturated
-    FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
-   WHERE st.subscription_id IN (SELECT subscription_id FROM wanted)
-   ORDER BY st.subscription_id
-   FOR KEY SHARE OF st
+wake AS MATERIALIZED (
+  SELECT subscription_id, min(due_at) AS due_at
+    FROM current
+   WHERE NOT fifo_mode AND NOT saturated
+   GROUP BY subscription_id, ready_at
+  HAVING ready_at IS NULL OR ready_at > min(due_at)
 ),
 asleep AS MATERIALIZED (
-  SELECT st.subscription_id
-    FROM subscription_state st
-   WHERE st.subscription_id IN (
-           SELECT k.subscription_id FROM kept_awake k JOIN wanted w USING (subscription_id)
-            WHERE NOT k.saturated AND (k.ready_at IS NULL OR k.ready_at > w.due_at))
-   ORDER BY st.subscription_id FOR NO KEY UPDATE
+  SELECT subscription_id FROM subscription_state WHERE subscription_id IN (SELECT subscription_id FROM wake)
+   ORDER BY subscription_id
+   FOR NO KEY UPDATE
 ),
 woken AS (
-  UPDATE subscription_state st SET ready_at = least(st.ready_at, w.due_at)
-    FROM asleep JOIN wanted w USING (subscription_id)
+  UPDATE subscription_state st SET ready_at = least(st.ready_at, wake.due_at)
+    FROM asleep JOIN wake USING (subscription_id)
    WHERE st.subscription_id = asleep.subscription_id
 ),
 loose AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
-  SELECT new_delivery_id(), r.event_id, r.subscription_id, r.priority, r.due_at
-    FROM routed r WHERE NOT r.fifo_mode
+  SELECT new_delivery_id(), event_id, subscription_id, priority, due_at FROM current WHERE NOT fifo_mode
   RETURNING 1
 )
 SELECT (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
+       (SELECT count(*) FROM routed) - (SELECT count(*) FROM current),
        (SELECT awake_until > clock_timestamp() FROM pump_beacon)
