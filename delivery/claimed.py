@@ -20,9 +20,11 @@ class Claimed:
     tries: int
     created_at: datetime
     due_at: datetime
+    is_cancelled: bool
     expires: float
     visit_began: float  # when this pump came to the lane
 
+    is_paused: bool
     event_id: uuid.UUID
     event_type: str
     payload: bytes

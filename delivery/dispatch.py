@@ -1,5 +1,6 @@
 """Fan-out: a stored event becomes a delivery for every subscription that wants it."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,15 @@ class StaleConfiguration(Exception):
     """A subscription changed while its deliveries were made: roll back and begin anew."""
 
 
-def dispatch(event_pks: Sequence[int]) -> Dispatched:
-    """Make the deliveries of stored events, in this order. The last statement of a short transaction."""
+def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priority: int | None = None) -> Dispatched:
+    """Make the deliveries of stored events, in this order. The last statement of a short transaction.
+
+    Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own.
+    """
     with connection.cursor() as cursor:
-        cursor.execute(statement("fan_out"), {"events": list(event_pks)})
+        cursor.execute(
+            statement("fan_out"), {"events": list(event_pks), "only": only and str(only), "priority": priority}
+        )
         deliveries, stale, expected = cursor.fetchone() or (0, 0, False)
     if stale:
         raise StaleConfiguration

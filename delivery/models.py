@@ -17,7 +17,7 @@ class Phase(models.IntegerChoices):
     WAITING = 1  # for `ready_at`: now, or the next retry
     RUNNING = 2  # the head is leased to a pump
     BLOCKED = 3  # the head has used up its retries and `fifo_on_exhausted` is block
-    PAUSED = 4
+    PAUSED = 4  # the lane by an operator, or its subscription
 
 
 class Lane(models.Model):
@@ -32,6 +32,7 @@ class Lane(models.Model):
     head_seq = models.BigIntegerField(db_default=1, help_text="The number to be acknowledged next.")
     tail_seq = models.BigIntegerField(db_default=0, help_text="The last number given out.")
     phase = models.SmallIntegerField(choices=Phase, db_default=Phase.EMPTY)
+    is_paused = models.BooleanField(db_default=False, help_text="By an operator, for this lane alone.")
     ready_at = models.DateTimeField(null=True)
     epoch = models.BigIntegerField(db_default=0, help_text="The claim that may complete the head.")
     lease_until = models.DateTimeField(null=True)
@@ -95,6 +96,7 @@ class RequestAttempt(models.Model):
     tries = models.SmallIntegerField(db_default=0)
     epoch = models.BigIntegerField(null=True)
     lease_until = models.DateTimeField(null=True)
+    is_cancelled = models.BooleanField(db_default=False, help_text="It leaves when its turn comes, unsent.")
 
     class Meta:
         db_table = "request_attempt"
@@ -168,6 +170,7 @@ class DeadLetter(models.Model):
         EXHAUSTED = "exhausted", "All retries have failed"
         GONE = "gone", "The target answered 410 Gone"
         FORBIDDEN = "forbidden", "The target is an address that webhooks must not reach"
+        SKIPPED = "skipped", "An operator skipped it"
 
     id = models.UUIDField(primary_key=True, help_text="The delivery's.")
     event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False)
@@ -186,12 +189,33 @@ class DeadLetter(models.Model):
         indexes = [models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age")]
         constraints = [
             models.CheckConstraint(
-                condition=Q(reason__in=["exhausted", "gone", "forbidden"]), name="dead_letter_reason_is_known"
+                condition=Q(reason__in=["exhausted", "gone", "forbidden", "skipped"]),
+                name="dead_letter_reason_is_known",
             )
         ]
 
     def __str__(self) -> str:
         return f"{self.id}: {self.reason}"
+
+
+class OperatorAction(models.Model):
+    """What somebody did to the queue, and why. Append-only."""
+
+    id = models.BigAutoField(primary_key=True)
+    at = models.DateTimeField(db_default=Now())
+    actor = models.CharField(max_length=150)
+    action = models.CharField(max_length=32)
+    reason = models.CharField(max_length=500, blank=True)
+    subscription_id = models.UUIDField(null=True)
+    lane_id = models.BigIntegerField(null=True)
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        db_table = "operator_action"
+        indexes = [models.Index(fields=["subscription_id", "-at"], name="operator_action_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.actor}: {self.action}"
 
 
 class PumpBeacon(models.Model):

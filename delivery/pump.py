@@ -50,6 +50,7 @@ class Pump:
 
     def run(self) -> int:
         """Deliver until nothing has been due for a while; how many tries were recorded."""
+        self._last_work = time.monotonic()
         while self._has_reason_to_go_on():
             self._claim()
             self._collect()
@@ -92,7 +93,11 @@ class Pump:
         """Begin the request, unless this claim is better given back."""
         wait = (claimed.due_at - datetime.now(UTC)).total_seconds()
         policy = _policy(claimed)
-        if claimed.lane_id is not None and wait > 0:
+        if claimed.is_cancelled:
+            self._ended.append(Ended(claimed, Decision("cancel"), stay=self._stays_with(claimed)))
+        elif claimed.is_paused:
+            self._ended.append(Ended(claimed, Decision("park" if claimed.lane_id else "defer")))
+        elif claimed.lane_id is not None and wait > 0:
             self._ended.append(Ended(claimed, Decision("defer", wait)))
         elif claimed.tries > policy.max_tries:
             outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
@@ -120,8 +125,11 @@ class Pump:
             decision,
             outcome,
             picked_at=now - timedelta(milliseconds=outcome.elapsed_ms or 0),
-            stay=not self._stopping() and time.monotonic() - claimed.visit_began < VISIT_SECONDS,
+            stay=self._stays_with(claimed),
         )
+
+    def _stays_with(self, claimed: Claimed) -> bool:
+        return not self._stopping() and time.monotonic() - claimed.visit_began < VISIT_SECONDS
 
     def _record(self) -> None:
         """Write down what has ended, and go on with the lanes we stay with."""

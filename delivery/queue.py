@@ -48,6 +48,7 @@ class Lease(NamedTuple):
     tries: int
     created_at: datetime
     due_at: datetime
+    is_cancelled: bool
 
 
 class LowWater:

@@ -11,7 +11,9 @@ RETRY_AFTER_CAP = 3600.0
 PAUSE_STATUSES = frozenset({429, 503})
 GONE = 410
 
-Verdict = Literal["done", "retry", "dead", "block", "defer"]
+# done, dead and cancel end a delivery; retry and defer put it off (a deferred try was never made and costs
+# nothing); block and park stop its lane.
+Verdict = Literal["done", "dead", "cancel", "retry", "defer", "block", "park"]
 
 
 @dataclass(frozen=True)

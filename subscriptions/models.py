@@ -29,6 +29,9 @@ class Subscription(models.Model):
     application = models.ForeignKey(Application, models.CASCADE, related_name="subscriptions", db_index=False)
     description = models.CharField(max_length=100, blank=True, default="")
     is_enabled = models.BooleanField(default=True, help_text="Off: no new deliveries; existing ones complete.")
+    is_paused = models.BooleanField(
+        default=False, help_text="On: nothing is sent and nothing is lost; it goes out in order when lifted."
+    )
     event_types = ArrayField(
         models.CharField(max_length=200),
         help_text="Names like <code>billing.invoice.paid</code>, or <code>billing.*</code> for all that start so.",

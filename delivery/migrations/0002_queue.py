@@ -34,6 +34,20 @@ ATTEMPT_ID = (
     "DROP FUNCTION attempt_id(uuid, integer)",
 )
 
+# Which lane of a subscription an event goes to.
+LANE_KEY = (
+    """
+    CREATE FUNCTION lane_key(fifo_key text, event_type text, ordering_key text, labels jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT CASE WHEN fifo_key = 'event_type' THEN event_type
+                  WHEN fifo_key = 'ordering_key' THEN coalesce(ordering_key, '')
+                  WHEN fifo_key LIKE 'label:%' THEN coalesce(labels ->> substr(fifo_key, 7), '')
+                  ELSE '' END
+    $$
+    """,
+    "DROP FUNCTION lane_key(text, text, text, jsonb)",
+)
+
 # Small and hot: vacuumed by count instead of by share, with room on the page for the next version of a row.
 HOT = (
     "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, "
@@ -89,7 +103,10 @@ ATTEMPT_LOG = (
 class Migration(migrations.Migration):
     dependencies = [("delivery", "0001_initial")]
     operations = [
-        *(migrations.RunSQL(forward, back) for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, *STORAGE]),
+        *(
+            migrations.RunSQL(forward, back)
+            for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, LANE_KEY, *STORAGE]
+        ),
         migrations.RunSQL(
             *ATTEMPT_LOG,
             state_operations=[

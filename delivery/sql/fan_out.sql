@@ -1,4 +1,5 @@
--- Make deliveries of stored events for every subscription that matches, last thing before the commit.
+-- Make deliveries of stored events for every subscription that matches, or for `only` one, whatever it matches; last
+-- thing before the commit.
 -- Called by delivery.dispatch. Served by subscription_wants, lane_once_per_key, subscription_state_pkey.
 --
 -- States: FOR KEY SHARE, held to the commit, keeps a subscription from being put to sleep (lock_idle.sql), deleted or
@@ -9,6 +10,7 @@
 -- A saturated subscription without order is woken by the end of a request in flight (record_loose.sql).
 WITH event AS (
   SELECT e.*, o.ordinal, greatest(e.deliver_at, clock_timestamp()) AS due_at,
+         coalesce(%(priority)s::smallint, e.priority) AS weight,
          -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
          (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || e.event_type::text
             FROM string_to_array(e.event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
@@ -17,18 +19,16 @@ WITH event AS (
     JOIN event e USING (id)
 ),
 routed AS MATERIALIZED (
-  SELECT event.id AS event_id, event.ordinal, event.priority, event.due_at, s.id AS subscription_id, s.fifo_mode,
-         CASE WHEN s.fifo_key = 'event_type' THEN event.event_type
-              WHEN s.fifo_key = 'ordering_key' THEN coalesce(event.ordering_key, '')
-              WHEN s.fifo_key LIKE 'label:%%' THEN coalesce(event.labels ->> substr(s.fifo_key, 7), '')
-              ELSE '' END AS lane_key
+  SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.due_at, s.id AS subscription_id, s.fifo_mode,
+         lane_key(s.fifo_key, event.event_type, event.ordering_key, event.labels) AS lane_key
     FROM event
     CROSS JOIN LATERAL (
       SELECT id, fifo_mode, fifo_key
         FROM subscription
-       WHERE application_id = event.application_id AND is_enabled AND deleted_at IS NULL
-         AND event_types::text[] && event.names
-         AND event.labels @> labels
+       WHERE application_id = event.application_id AND deleted_at IS NULL
+         AND CASE WHEN %(only)s::uuid IS NULL
+                  THEN is_enabled AND event_types::text[] && event.names AND event.labels @> labels
+                  ELSE id = %(only)s::uuid END
       OFFSET 0  -- keeps the planner from scanning all subscriptions once per event
     ) AS s
 ),

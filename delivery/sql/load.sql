@@ -1,6 +1,6 @@
 -- What it takes to send: the event and the configuration of its subscription. Called by delivery.queue for both
 -- kinds of claims. Primary keys only.
-SELECT p.id, e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.backoff_schedule,
+SELECT p.id, s.is_paused, e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.backoff_schedule,
        s.method, s.url, s.headers, s.secret, s.timeout_ms, s.fifo_mode, s.fifo_on_exhausted, s.retry_policy
   FROM unnest(%(ids)s::uuid[], %(events)s::bigint[], %(subscriptions)s::uuid[]) AS p (id, event_id, subscription_id)
   JOIN event e ON e.id = p.event_id

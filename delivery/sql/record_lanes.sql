@@ -1,9 +1,9 @@
 -- Record the ends of tries in lanes, in one statement: the lane moves, the delivery leaves, the log is written.
 -- Called by delivery.queue. Fenced by the epoch: who comes after the lease was given to another changes the log alone.
--- Verdicts: done and dead advance the lane; retry and defer make it wait; block stops it. With `stay`, the next head is
--- leased to the same pump at once, so a lane's speed is its receiver's, not our polling's.
+-- Verdicts: done, dead and cancel advance the lane; retry and defer make it wait; block and park stop it. With `stay`,
+-- the next head is leased to the same pump at once, so a lane's speed is its receiver's, not our polling's.
 WITH result AS MATERIALIZED (
-  SELECT *, verdict IN ('done', 'dead') AS leaves
+  SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves, verdict IN ('defer', 'park') AS unmade
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
       delivery_id uuid, event_id bigint, subscription_id uuid, lane_id bigint, lane_seq bigint, epoch bigint,
       verdict text, wait float, stay boolean, lease float, received_at timestamptz,
@@ -11,40 +11,48 @@ WITH result AS MATERIALIZED (
       response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
       picked_at timestamptz, reason text)
 ),
+-- Whoever resumes a subscription changes this row first and its lanes after: a lane cannot be parked in between.
+parked AS MATERIALIZED (
+  SELECT id FROM subscription
+   WHERE is_paused AND id IN (SELECT subscription_id FROM result WHERE verdict = 'park')
+     FOR SHARE
+),
 held AS MATERIALIZED (
-  SELECT l.id
+  SELECT l.*, r.leaves, r.unmade, r.verdict, r.wait, r.lease, r.delivery_id, r.received_at, r.lane_seq,
+         r.stay AND l.head_seq < l.tail_seq AS stays
     FROM fifo_subscription_state l JOIN result r ON r.lane_id = l.id
    WHERE l.phase = 2 AND l.epoch = r.epoch AND l.head_seq = r.lane_seq
    ORDER BY l.subscription_id, l.key
    FOR NO KEY UPDATE OF l
 ),
+step AS MATERIALIZED (
+  SELECT *,
+         CASE WHEN held.is_paused THEN 4
+              WHEN verdict = 'block' THEN 3
+              WHEN verdict = 'park' AND subscription_id IN (SELECT id FROM parked) THEN 4
+              WHEN NOT leaves THEN 1
+              WHEN head_seq = tail_seq THEN 0
+              WHEN stays THEN 2
+              ELSE 1 END AS next_phase
+    FROM held
+),
 moved AS (
   UPDATE fifo_subscription_state l SET
-    head_seq = l.head_seq + r.leaves::int,
-    phase = CASE WHEN r.verdict = 'block' THEN 3
-                 WHEN NOT r.leaves THEN 1
-                 WHEN l.head_seq = l.tail_seq THEN 0
-                 WHEN r.stay THEN 2
-                 ELSE 1 END,
-    ready_at = CASE WHEN r.verdict = 'block' THEN NULL
-                    WHEN NOT r.leaves THEN clock_timestamp() + r.wait * interval '1 s'
-                    WHEN l.head_seq = l.tail_seq OR r.stay THEN NULL
-                    ELSE clock_timestamp() END,
-    lease_until = CASE WHEN r.leaves AND r.stay AND l.head_seq < l.tail_seq
-                       THEN clock_timestamp() + r.lease * interval '1 s' END,
-    epoch = CASE WHEN r.leaves AND r.stay AND l.head_seq < l.tail_seq THEN nextval('claim_epoch') ELSE l.epoch END,
-    tries = CASE WHEN r.leaves THEN (r.stay AND l.head_seq < l.tail_seq)::int
-                 WHEN r.verdict = 'defer' THEN l.tries - 1
-                 ELSE l.tries END,
-    since = CASE WHEN r.leaves THEN NULL WHEN r.verdict = 'defer' THEN l.since
-                 ELSE coalesce(l.since, clock_timestamp()) END,
-    current_request_attempt_id = CASE WHEN NOT r.leaves THEN r.delivery_id END,
+    head_seq = l.head_seq + s.leaves::int,
+    phase = s.next_phase,
+    ready_at = CASE WHEN s.next_phase = 1
+                    THEN clock_timestamp() + CASE WHEN s.leaves THEN 0 ELSE s.wait END * interval '1 s' END,
+    lease_until = CASE WHEN s.next_phase = 2 THEN clock_timestamp() + s.lease * interval '1 s' END,
+    epoch = CASE WHEN s.next_phase = 2 THEN nextval('claim_epoch') ELSE l.epoch END,
+    tries = CASE WHEN s.leaves THEN (s.next_phase = 2)::int ELSE l.tries - s.unmade::int END,
+    since = CASE WHEN s.leaves THEN NULL WHEN s.unmade THEN l.since ELSE coalesce(l.since, clock_timestamp()) END,
+    current_request_attempt_id = CASE WHEN NOT s.leaves THEN s.delivery_id END,
     last_completed_event_created_at =
-      CASE WHEN r.leaves THEN r.received_at ELSE l.last_completed_event_created_at END,
+      CASE WHEN s.leaves THEN s.received_at ELSE l.last_completed_event_created_at END,
     updated_at = clock_timestamp()
-  FROM held, result r
-  WHERE l.id = held.id AND r.lane_id = held.id
-  RETURNING l.id AS lane_id, r.lane_seq, r.leaves, l.phase, l.head_seq, l.epoch, l.tries
+  FROM step s
+  WHERE l.id = s.id
+  RETURNING l.id AS lane_id, s.lane_seq, s.leaves, l.phase, l.head_seq, l.epoch, l.tries
 ),
 gone AS (
   DELETE FROM request_attempt a USING moved m
@@ -66,6 +74,6 @@ logged AS (
          decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at,
          clock_timestamp(), CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
     FROM result r LEFT JOIN moved m USING (lane_id, lane_seq)
-   WHERE r.verdict <> 'defer'
+   WHERE NOT r.unmade AND r.verdict <> 'cancel'
 )
 SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries FROM moved

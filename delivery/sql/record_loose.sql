@@ -1,7 +1,7 @@
 -- Record the ends of tries of subscriptions without order, in one statement. Called by delivery.queue.
 -- Fenced by the epoch. Rows are locked as everywhere: subscription states in id order, then deliveries.
 WITH result AS MATERIALIZED (
-  SELECT *, verdict IN ('done', 'dead') AS leaves
+  SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
       delivery_id uuid, event_id bigint, subscription_id uuid, epoch bigint, verdict text, wait float,
       attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
@@ -52,6 +52,6 @@ logged AS (
          r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at, clock_timestamp(),
          CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
     FROM result r LEFT JOIN moved m ON m.id = r.delivery_id
-   WHERE r.verdict <> 'defer'
+   WHERE r.verdict NOT IN ('defer', 'cancel')
 )
 SELECT id FROM moved

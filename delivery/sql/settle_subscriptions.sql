@@ -1,10 +1,10 @@
--- Count what was taken, and say when to look again: at once (at the end of the line), when a request in flight ends
--- (NULL, record_loose.sql wakes it), or when the next delivery is due. Called by delivery.queue, in a new snapshot
--- after lock_idle.sql: what a publisher committed before we got the lock is seen here.
+-- Count what was taken, and say when to look again: at once (at the end of the line), when the next delivery is due, or
+-- NULL, when a request in flight ends (record_loose.sql) or the subscription is resumed (delivery.subscriptions).
+-- Called by delivery.queue, in a new snapshot after lock_idle.sql: what a publisher committed before is seen here.
 UPDATE subscription_state st
    SET in_flight = st.in_flight + p.taken,
        ready_at = CASE
-         WHEN st.in_flight + p.taken >= s.max_in_flight THEN NULL
+         WHEN s.is_paused OR st.in_flight + p.taken >= s.max_in_flight THEN NULL
          WHEN NOT p.idle THEN clock_timestamp()
          ELSE (
            WITH RECURSIVE class (priority) AS (

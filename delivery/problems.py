@@ -1,0 +1,7 @@
+from tenants.problems import Problem
+
+
+class LaneConflict(Problem):
+    status_code = 409
+    title = "The lane cannot do that now"
+    default_detail = "The lane is not in a state for this."

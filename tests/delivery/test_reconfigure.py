@@ -1,0 +1,203 @@
+"""A subscription is paused, resumed, changed in its mode, deleted: what becomes of its queue."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection, transaction
+
+from delivery import lanes, reconfigure
+from delivery.audit import Operator
+from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt
+from delivery.outcome import Outcome
+from delivery.pump import Pump
+from delivery.queue import Ended
+from delivery.retry import Decision
+from events.models import Event
+from subscriptions.models import Subscription, SubscriptionState
+from tenants.problems import NotFound
+from tests.factories import make_application, make_fifo, make_subscription, publish
+
+ME = Operator("me@example.com")
+OK, DONE = Outcome(None, http_status=200), Decision("done")
+LATER = timedelta(days=1)
+
+
+@pytest.fixture
+def application(transactional_db):
+    return make_application()
+
+
+def numbered():
+    return list(
+        RequestAttempt.objects.order_by("lane__key", "lane_seq").values_list("lane__key", "lane_seq", "event_id")
+    )
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_a_paused_subscription_sends_nothing_and_loses_nothing_and_goes_on_in_order(
+    application, pump, receiver, queue, fifo_mode
+):
+    url = f"http://127.0.0.1:{receiver.port}/hook"
+    subscription = make_subscription(application, url=url, fifo_mode=fifo_mode, max_in_flight=1)
+    publish(application, 2)
+    reconfigure.pause(subscription.id, by=ME)
+    publish(application, 2)
+    pump.run()
+    assert receiver.received == []
+    assert queue.claim(10, now=datetime.now(UTC) + LATER) == []
+    assert RequestAttempt.objects.count() == 4
+    reconfigure.resume(subscription.id, by=ME)
+    pump.run()
+    sent = [each.headers["x-event-id"] for each in receiver.received]
+    assert sent == [str(event) for event in Event.objects.order_by("id").values_list("event_id", flat=True)]
+    assert {each.headers["x-hook0-attempt"] for each in receiver.received} == {"1"}
+    assert list(OperatorAction.objects.values_list("action", flat=True)) == [
+        "pause_subscription",
+        "resume_subscription",
+    ]
+
+
+def test_a_lane_that_an_operator_paused_stays_paused_when_its_subscription_is_resumed(application, pump, receiver):
+    subscription = make_fifo(application, fifo_key="ordering_key", url=f"http://127.0.0.1:{receiver.port}/hook")
+    publish(application, ordering_key="a")
+    publish(application, ordering_key="b")
+    lanes.pause(Lane.objects.get(key="a").id, by=ME)
+    reconfigure.pause(subscription.id, by=ME)
+    pump.run()
+    assert set(Lane.objects.values_list("phase", flat=True)) == {Phase.PAUSED}
+    reconfigure.resume(subscription.id, by=ME)
+    pump.run()
+    assert dict(Lane.objects.values_list("key", "phase")) == {"a": Phase.PAUSED, "b": Phase.EMPTY}
+
+
+def test_parking_a_lane_waits_for_a_resume_that_is_under_way(application, queue):
+    """Or else the lane would be parked after the resume has passed by, and sleep for ever."""
+    subscription = make_fifo(application)
+    publish(application)
+    reconfigure.pause(subscription.id, by=ME)
+    (claimed,) = queue.claim(10)
+    parking = threading.Thread(target=lambda: queue.record([Ended(claimed, Decision("park"))]))
+    with transaction.atomic():
+        reconfigure.resume(subscription.id, by=ME)
+        parking.start()
+        parking.join(0.5)
+        assert parking.is_alive()
+    parking.join()
+    assert Lane.objects.get().phase == Phase.WAITING
+
+
+def test_a_disabled_subscription_gets_nothing_new_and_completes_what_it_has(application, pump, receiver):
+    subscription = make_fifo(application, url=f"http://127.0.0.1:{receiver.port}/hook")
+    publish(application, 2)
+    Subscription.objects.filter(id=subscription.id).update(is_enabled=False)
+    publish(application, 2)
+    pump.run()
+    assert len(receiver.received) == 2
+
+
+def test_into_fifo_what_is_pending_is_numbered_in_event_order(application, queue):
+    subscription = make_subscription(application)
+    publish(application, 3, priority=30)
+    publish(application, 3, priority=150)
+    assert reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME) == 6
+    publish(application)
+    events = list(Event.objects.order_by("id").values_list("id", flat=True))
+    assert numbered() == [("", number, event) for number, event in enumerate(events, start=1)]
+    assert SubscriptionState.objects.get().ready_at is None
+    assert queue.claim(10)[0].lane_seq == 1
+
+
+def test_into_fifo_what_is_in_flight_ends_before_the_lane_begins(application, queue):
+    subscription = make_subscription(application)
+    publish(application, 2)
+    in_flight = queue.claim(1)
+    lease_until = RequestAttempt.objects.get(lease_until__isnull=False).lease_until
+    reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME)
+    assert Lane.objects.get().ready_at >= lease_until
+    queue.record([Ended(in_flight[0], DONE, OK)])
+    assert RequestAttempt.objects.count() == 2  # it is repeated in its place
+    assert AttemptLog.objects.get().accepted is False
+
+
+def test_out_of_fifo_everything_goes_on_without_order(application, queue):
+    subscription = make_fifo(application, fifo_key="ordering_key")
+    publish(application, 2, ordering_key="a")
+    publish(application, 2, ordering_key="b")
+    assert reconfigure.change_mode(subscription.id, fifo_mode=False, fifo_key=None, by=ME) == 4
+    assert not Lane.objects.exists()
+    assert len(queue.claim(10)) == 4
+
+
+def test_out_of_fifo_a_head_in_flight_is_not_sent_twice_at_a_time(application, queue):
+    subscription = make_fifo(application)
+    publish(application, 2)
+    (head,) = queue.claim(10)
+    reconfigure.change_mode(subscription.id, fifo_mode=False, fifo_key=None, by=ME)
+    assert [each.delivery_id == head.delivery_id for each in queue.claim(10)] == [False]
+
+
+def test_another_key_splits_what_is_pending_anew(application):
+    subscription = make_fifo(application)
+    for key in "abab":
+        publish(application, ordering_key=key)
+    reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key="ordering_key", by=ME)
+    first, second, third, fourth = Event.objects.order_by("id").values_list("id", flat=True)
+    assert numbered() == [("a", 1, first), ("a", 2, third), ("b", 1, second), ("b", 2, fourth)]
+
+
+def test_the_same_mode_again_changes_nothing(application):
+    subscription = make_fifo(application)
+    publish(application, 2)
+    before = Lane.objects.values().get()
+    assert reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME) == 0
+    assert Lane.objects.values().get() == before
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_a_publisher_that_is_overtaken_by_a_change_of_mode_begins_anew(application, fifo_mode):
+    """It has read the old mode, and must not make deliveries that the new one would never look at."""
+    subscription = make_subscription(application, fifo_mode=fifo_mode)
+    publish(application)
+    started = threading.Event()
+
+    def publish_meanwhile():
+        started.set()
+        publish(application, 3)
+        connection.close()
+
+    publisher = threading.Thread(target=publish_meanwhile)
+    with transaction.atomic():
+        reconfigure.change_mode(subscription.id, fifo_mode=not fifo_mode, fifo_key=None, by=ME)
+        publisher.start()
+        started.wait(5)
+        publisher.join(0.5)
+        assert publisher.is_alive()  # it waits for the state
+    publisher.join()
+    in_lanes = RequestAttempt.objects.filter(lane__isnull=False).count()
+    assert (in_lanes, RequestAttempt.objects.count()) == (0 if fifo_mode else 4, 4)
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_a_deleted_subscription_goes_with_its_lanes_and_its_work(application, queue, fifo_mode):
+    subscription = make_subscription(application, fifo_mode=fifo_mode)
+    other = make_fifo(application)
+    publish(application, 3)
+    (in_flight,) = [each for each in queue.claim(2) if each.subscription_id == subscription.id]
+    assert reconfigure.delete(subscription.id, by=ME) == 3
+    assert queue.record([Ended(in_flight, DONE, OK, stay=True)]) == []
+    publish(application)
+    assert set(RequestAttempt.objects.values_list("subscription_id", flat=True)) == {other.id}
+    assert set(Lane.objects.values_list("subscription_id", flat=True)) == {other.id}
+    with pytest.raises(NotFound):
+        reconfigure.delete(subscription.id, by=ME)
+
+
+def test_a_cancelled_delivery_leaves_unsent_when_its_turn_comes(application, queue, sender, receiver):
+    make_fifo(application, url=f"http://127.0.0.1:{receiver.port}/hook")
+    publish(application, 5)
+    RequestAttempt.objects.filter(lane_seq__in=[1, 3, 4]).update(is_cancelled=True)
+    Pump(queue, sender, window=10, linger=0.0).run()
+    assert [each.headers["x-hook0-sequence"] for each in receiver.received] == ["2", "5"]
+    assert not RequestAttempt.objects.exists()
+    assert AttemptLog.objects.count() == 2
