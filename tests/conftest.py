@@ -28,7 +28,7 @@ def queue(transactional_db: None) -> Iterator[Queue]:
     """The queue over a connection of its own, as a pump has it."""
     connections = []
 
-    def open_connection():  # type: ignore[no-untyped-def]
+    def open_connection():
         connections.append(connect(name="test"))
         return connections[-1]
 

@@ -7,10 +7,10 @@ import pytest
 
 from delivery.models import Lane, Phase, RequestAttempt
 from delivery.retry import DEFAULT
+from events.ingest import ingest
 from subscriptions.matching import matches
 from tests.factories import (
     EVENT_TYPE,
-    ingest,
     make_application,
     make_event_type,
     make_fifo,

@@ -1,15 +1,18 @@
 """Subscriptions without order: shares, limits, priorities, and the sleep that nobody is lost in."""
 
 import threading
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from delivery.dispatch import dispatch
 from delivery.models import AttemptLog, DeadLetter, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
+from events.models import Event
 from subscriptions.models import SubscriptionState
 from tests.factories import make_application, make_subscription, publish
 
@@ -133,11 +136,6 @@ def test_a_subscription_does_not_fall_asleep_while_somebody_is_publishing_to_it(
     publishing, claimed = threading.Event(), threading.Event()
 
     def publish_slowly():
-        from django.db import transaction
-
-        from delivery.dispatch import dispatch
-        from events.models import Event
-
         with transaction.atomic():
             # The subscription is awake, so the fan-out has nothing to change in its row.
             dispatch([Event.objects.create(**_copy(Event.objects.values().first())).pk])
@@ -156,6 +154,4 @@ def test_a_subscription_does_not_fall_asleep_while_somebody_is_publishing_to_it(
 
 
 def _copy(event):
-    import uuid
-
     return {**event, "id": None, "event_id": uuid.uuid4()}

@@ -1,6 +1,7 @@
 """The pump, whole: from the table over a real socket and back."""
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import psycopg
@@ -8,8 +9,9 @@ import pytest
 
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase, PumpBeacon, RequestAttempt
 from delivery.pump import Pump
+from events.ingest import ingest
 from hook0.receiver import Behaviour
-from tests.factories import ingest, make_application, make_fifo, make_subscription, new_event, publish
+from tests.factories import make_application, make_fifo, make_subscription, new_event, publish
 
 SOON = {"schedule_ms": [10, 10, 10]}
 
@@ -98,25 +100,22 @@ def test_a_delayed_event_waits_and_in_a_lane_what_is_behind_it_waits_too(applica
     assert len(bodies(receiver, "/plain")) == 3
 
 
-def test_a_claim_that_no_longer_fits_into_its_lease_is_given_back_unsent(application, queue, sender, receiver, url):
+def test_a_claim_that_no_longer_fits_into_its_lease_is_given_back_unsent(
+    application, queue, sender, receiver, url, monkeypatch
+):
     make_fifo(application, url=f"{url}/fifo")
     publish(application)
 
-    class SlowToStart(type(queue)):
-        """The process was frozen between the claim and the send."""
+    claim, frozen = queue.claim, iter([True])
 
-        frozen = True
+    def claim_and_freeze(room):
+        """The process was stopped for a while between the claim and the send."""
+        claimed = claim(room)
+        if claimed and next(frozen, False):
+            return [replace(each, expires=each.expires - 20) for each in claimed]
+        return claimed
 
-        def claim(self, room):
-            claimed = super().claim(room)
-            if claimed and self.frozen:
-                self.frozen = False
-                from dataclasses import replace
-
-                claimed = [replace(each, expires=each.expires - 20) for each in claimed]
-            return claimed
-
-    queue.__class__ = SlowToStart
+    monkeypatch.setattr(queue, "claim", claim_and_freeze)
     assert Pump(queue, sender, window=10, linger=0.0).run() == 2
     assert [each.headers["x-hook0-attempt"] for each in receiver.received] == ["1"]
 

@@ -9,6 +9,7 @@ import pytest
 from delivery.models import RequestAttempt
 from events import limits
 from events.models import Event
+from tenants.credentials import create_application_secret
 from tests.clients import ApiClient, as_application, as_organization, problem
 from tests.factories import EVENT_TYPE, make_application, make_subscription
 
@@ -230,8 +231,6 @@ def test_a_service_token_gives_the_applications_of_its_organization(application)
 
 
 def test_the_word_bearer_may_be_left_out(application):
-    from tenants.credentials import create_application_secret
-
     token = create_application_secret(application)[1]
     answer = ApiClient(None).post("/event/", body(application), Authorization=token)
     assert answer.status_code == 201
