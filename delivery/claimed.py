@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """One claim: the epoch fences it, `expires` (of the monotonic clock) ends it."""
+    """One claim: the epoch fences it. `leased_at` and `visit_began` are of the monotonic clock."""
 
     delivery_id: uuid.UUID
     event_pk: int
@@ -21,7 +21,7 @@ class Claimed:
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
-    expires: float
+    leased_at: float
     visit_began: float  # when this pump came to the lane
 
     is_paused: bool
@@ -39,6 +39,11 @@ class Claimed:
     fifo_mode: bool
     fifo_on_exhausted: str
     retry_policy: Mapping[str, Any] | None
+    limited: bool  # by a rate, or by a circuit that is not closed
+    failing: bool  # the last answer of the endpoint was an outage
+
+    wait: float = 0.0  # seconds to put it off, because nobody may send to this endpoint now
+    is_probe: bool = False  # the one request that tries whether the endpoint is back
 
     @property
     def blocks(self) -> bool:

@@ -27,3 +27,8 @@ class Outcome:
     @property
     def succeeded(self) -> bool:
         return self.error_name is None
+
+    @property
+    def is_outage(self) -> bool:
+        """Whether the endpoint, rather than this one event, is in trouble: no answer, 5xx, or 429."""
+        return not self.succeeded and (self.http_status is None or self.http_status >= 500 or self.http_status == 429)

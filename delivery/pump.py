@@ -102,8 +102,10 @@ class Pump:
         elif claimed.tries > policy.max_tries:
             outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
             self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
-        elif time.monotonic() + claimed.timeout_ms / 1000 > claimed.expires:
-            self._ended.append(Ended(claimed, Decision("defer")))
+        elif claimed.wait:
+            self._ended.append(Ended(claimed, Decision("defer", claimed.wait)))
+        elif time.monotonic() - claimed.leased_at > self._queue.lease_margin:
+            self._ended.append(Ended(claimed, Decision("defer")))  # it might outlive its lease
         else:
             self._sender.start(build_request(claimed, timestamp=int(time.time())), claimed)
 

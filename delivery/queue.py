@@ -2,21 +2,25 @@
 
 import base64
 import json
+import logging
 import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import psycopg
 
+from delivery import circuits
 from delivery.attempt_ids import attempt_id
 from delivery.claimed import Claimed
 from delivery.outcome import Outcome
 from delivery.retry import Decision
 from delivery.statements import statement
+
+logger = logging.getLogger(__name__)
 
 Connection = psycopg.Connection[Any]
 
@@ -81,7 +85,7 @@ class Queue:
     def __init__(self, connect: Callable[[], Connection], *, lease_margin: float, worker: str) -> None:
         self._connect = connect
         self._connection = connect()
-        self._margin = lease_margin
+        self.lease_margin = lease_margin
         self._worker = worker
         self._lanes_low = LowWater()
         self._subscriptions_low = LowWater()
@@ -103,6 +107,7 @@ class Queue:
         began = time.monotonic()
         lanes = [each for each in ended if each.claimed.lane_id is not None]
         loose = [each for each in ended if each.claimed.lane_id is None]
+        self._keep_circuits(ended)
         if loose:
             self._execute("record_loose", results=self._json(loose))
         if not lanes:
@@ -117,12 +122,31 @@ class Queue:
         ]
         return self._load(self._heads(going_on), began=began, visits=visits)
 
+    def _keep_circuits(self, ended: Sequence[Ended]) -> None:
+        signs = circuits.read_signs((each.claimed, each.outcome) for each in ended if each.outcome)
+        if not signs:
+            return
+        shortest, longest = circuits.PAUSE_SECONDS
+        changed = self._execute(
+            "count_outages",
+            subscriptions=list(signs),
+            outages=[sign.outages for sign in signs.values()],
+            alive=[sign.alive for sign in signs.values()],
+            probes=[sign.probe for sign in signs.values()],
+            circuit_after=circuits.OPENS_AFTER,
+            shortest=shortest,
+            longest=longest,
+        )
+        for subscription_id, opens, until in changed:
+            if opens:
+                logger.warning("The circuit of subscription %s is open until %s", subscription_id, until)
+
     def light_beacon(self, seconds: float) -> None:
         """Tell publishers that nobody needs to ring for so long."""
         self._execute("light_beacon", seconds=seconds)
 
     def _claim_lanes(self, room: int, now: datetime | None) -> list[Lease]:
-        lanes = self._execute("claim_lanes", room=room, now=now, low=self._lanes_low.mark(), margin=self._margin)
+        lanes = self._execute("claim_lanes", room=room, now=now, low=self._lanes_low.mark(), margin=self.lease_margin)
         self._lanes_low.claimed([due for *_, due in lanes], full=len(lanes) == room)
         return self._heads(lanes)
 
@@ -149,7 +173,7 @@ class Queue:
             share = room // len(picked)
             ids = [subscription for subscription, *_ in picked]
             rooms = [min(free, share) for _, free, _ in picked]
-            rows = self._execute("take_attempts", subscriptions=ids, rooms=rooms, now=now, margin=self._margin)
+            rows = self._execute("take_attempts", subscriptions=ids, rooms=rooms, now=now, margin=self.lease_margin)
             leases = [Lease(*row) for row in rows]
             taken = Counter(lease.subscription_id for lease in leases)
             spent = [id_ for id_, free in zip(ids, rooms, strict=True) if taken[id_] < free]
@@ -157,6 +181,7 @@ class Queue:
             self._execute(
                 "settle_subscriptions",
                 subscriptions=ids,
+                rooms=rooms,
                 taken=[taken[id_] for id_ in ids],
                 idle=[id_ in idle for id_ in ids],
             )
@@ -174,19 +199,34 @@ class Queue:
             subscriptions=[lease.subscription_id for lease in leases],
         )
         content = {row[0]: row[1:] for row in rows}
-        return [
-            Claimed(
-                *lease,
-                began + self._lease_seconds(timeout_ms=content[lease.delivery_id][-4]),
-                (visits or {}).get(lease.lane_id, began),
-                *content[lease.delivery_id],
-            )
+        claimed = [
+            Claimed(*lease, began, (visits or {}).get(lease.lane_id, began), *content[lease.delivery_id])
             for lease in leases
             if lease.delivery_id in content
         ]
+        return self._ask_for_permits(claimed) if any(each.limited for each in claimed) else claimed
 
-    def _lease_seconds(self, *, timeout_ms: int) -> float:
-        return timeout_ms / 1000 + self._margin
+    def _ask_for_permits(self, claimed: list[Claimed]) -> list[Claimed]:
+        """Let go only as many as a rate limit or a circuit allows; the others are put off."""
+        wanted = Counter(each.subscription_id for each in claimed if each.limited)
+        answers = self._execute(
+            "permits",
+            subscriptions=list(wanted),
+            wanted=list(wanted.values()),
+            margin=self.lease_margin,
+        )
+        permits = {subscription: [*rest, 0] for subscription, *rest in answers}
+        asked = []
+        for each in claimed:
+            if each.limited and each.subscription_id in permits:
+                permit = permits[each.subscription_id]
+                granted, probe, pause, used = permit
+                permit[3] += 1
+                wait = 0.0 if used < granted else pause * (1 if each.failing else used - granted + 1)
+                asked.append(replace(each, wait=wait, is_probe=probe and not wait))
+            else:
+                asked.append(each)
+        return asked
 
     def _json(self, ended: Sequence[Ended]) -> str:
         """All results as one parameter: ten times cheaper than a list of values for each."""
@@ -204,7 +244,7 @@ class Queue:
             "verdict": decision.verdict,
             "wait": decision.wait,
             "stay": ended.stay,
-            "lease": self._lease_seconds(timeout_ms=claimed.timeout_ms),
+            "lease": claimed.timeout_ms / 1000 + self.lease_margin,
             "received_at": claimed.received_at,
             "attempt_id": attempt_id(claimed.delivery_id, claimed.tries),
             "try_number": claimed.tries,

@@ -66,6 +66,15 @@ class Subscription(models.Model):
     retry_policy = models.JSONField(null=True, blank=True, help_text="Empty: the default policy.")
     timeout_ms = models.PositiveIntegerField("time-out (ms)", default=15_000)
     max_in_flight = models.PositiveIntegerField(default=32, help_text="Requests at a time; one per lane in FIFO.")
+    rate_limit = models.JSONField(
+        null=True,
+        blank=True,
+        help_text='<code>{"requests": 10, "per_seconds": 1}</code>: so many at most, over any such while.',
+    )
+    disable_after_hours = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Disable when every request has failed for so long. Empty: never."
+    )
+    disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
 
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -116,6 +125,13 @@ class SubscriptionState(models.Model):
     fifo_mode = models.BooleanField(help_text="The mode in which deliveries are made; changed under a lock.")
     ready_at = models.DateTimeField(null=True, help_text="When to look at it next; empty: nothing is due.")
     in_flight = models.IntegerField(db_default=0, help_text="Requests under way, where there is no order.")
+    failures = models.IntegerField(db_default=0, help_text="Outages in a row: no answer, 5xx or 429.")
+    failing_since = models.DateTimeField(null=True)
+    allowance = models.SmallIntegerField(null=True, help_text="Fewer requests at a time than configured: a probe.")
+    trips = models.SmallIntegerField(db_default=0, help_text="How often in a row the circuit has opened.")
+    circuit_until = models.DateTimeField(null=True, help_text="Nothing is sent before; then a probe is.")
+    probe_until = models.DateTimeField(null=True, help_text="A probe is under way.")
+    next_token_at = models.DateTimeField(null=True, help_text="When the rate limit is unspent again.")
 
     class Meta:
         db_table = "subscription_state"

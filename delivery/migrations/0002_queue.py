@@ -48,6 +48,20 @@ LANE_KEY = (
     "DROP FUNCTION lane_key(text, text, text, jsonb)",
 )
 
+# How many requests a rate limit of `requests` per `per_seconds` allows at a moment, spent until `next_token_at`.
+RATE_ALLOWS = (
+    """
+    CREATE FUNCTION rate_allows(rate_limit jsonb, next_token_at timestamptz, at timestamptz) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+      SELECT CASE WHEN rate_limit IS NULL THEN 1000000 ELSE
+        greatest(0, floor((rate_limit ->> 'requests')::float
+          - extract(epoch FROM greatest(next_token_at, at) - at)
+            * (rate_limit ->> 'requests')::float / (rate_limit ->> 'per_seconds')::float + 1e-6))::integer END
+    $$
+    """,
+    "DROP FUNCTION rate_allows(jsonb, timestamptz, timestamptz)",
+)
+
 # Small and hot: vacuumed by count instead of by share, with room on the page for the next version of a row.
 HOT = (
     "fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, "
@@ -105,7 +119,7 @@ class Migration(migrations.Migration):
     operations = [
         *(
             migrations.RunSQL(forward, back)
-            for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, LANE_KEY, *STORAGE]
+            for forward, back in [FENCE, NEW_DELIVERY_ID, ATTEMPT_ID, LANE_KEY, RATE_ALLOWS, *STORAGE]
         ),
         migrations.RunSQL(
             *ATTEMPT_LOG,

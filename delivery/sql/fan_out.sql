@@ -33,7 +33,7 @@ routed AS MATERIALIZED (
     ) AS s
 ),
 held AS MATERIALIZED (
-  SELECT st.subscription_id, st.fifo_mode, st.ready_at, st.in_flight >= s.max_in_flight AS saturated
+  SELECT st.subscription_id, st.fifo_mode, st.ready_at, st.in_flight >= least(s.max_in_flight, st.allowance) AS saturated
     FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
    WHERE st.subscription_id IN (SELECT subscription_id FROM routed)
    ORDER BY st.subscription_id

@@ -33,7 +33,8 @@ moved AS (
 counted AS (
   UPDATE subscription_state st
      SET in_flight = st.in_flight - m.ended,
-         ready_at = least(st.ready_at, m.due_at, CASE WHEN st.in_flight >= s.max_in_flight THEN clock_timestamp() END)
+         ready_at = least(st.ready_at, m.due_at, 
+                          CASE WHEN st.in_flight >= least(s.max_in_flight, st.allowance) THEN clock_timestamp() END)
     FROM (SELECT subscription_id, count(*) AS ended, min(due_at) AS due_at FROM moved GROUP BY subscription_id) AS m,
          subscription s
    WHERE st.subscription_id = m.subscription_id AND s.id = m.subscription_id

@@ -1,0 +1,80 @@
+import uuid
+
+import pytest
+
+from delivery import dead_letters, reconfigure
+from delivery.audit import Operator
+from delivery.models import AttemptLog, DeadLetter, OperatorAction, RequestAttempt
+from delivery.pump import Pump
+from hook0.receiver import Behaviour
+from subscriptions.models import Subscription
+from tenants.problems import NotFound
+from tests.factories import make_application, make_subscription, publish
+
+ME = Operator("me@example.com", "the endpoint is mended")
+NO_RETRIES = {"schedule_ms": []}
+
+
+@pytest.fixture
+def application(transactional_db):
+    return make_application()
+
+
+@pytest.fixture(params=[True, False], ids=["fifo", "unordered"])
+def letter(request, application, receiver, pump):
+    """One event has been given up; the endpoint has come back."""
+    receiver.behaviours["/hook"] = Behaviour(status=500, times=1)
+    url = f"http://127.0.0.1:{receiver.port}/hook"
+    make_subscription(application, url=url, retry_policy=NO_RETRIES, fifo_mode=request.param)
+    publish(application)
+    pump.run()
+    receiver.received.clear()
+    return DeadLetter.objects.get()
+
+
+def test_a_requeued_letter_is_delivered_as_a_new_delivery_of_the_same_event(letter, application, receiver, pump):
+    publish(application)
+    dead_letters.requeue(letter.id, by=ME)
+    attempt = RequestAttempt.objects.get(event_id=letter.event_id)
+    assert (attempt.priority, attempt.lane_seq) == (150, 3 if letter.lane_seq else None)
+    pump.run()
+    assert len(receiver.received) == 2
+    assert not DeadLetter.objects.exists()
+    assert AttemptLog.objects.filter(event_id=letter.event_id, succeeded=True).get().delivery_id != letter.id
+    assert OperatorAction.objects.get().action == "requeue"
+
+
+def test_it_goes_to_its_subscription_even_if_that_wants_nothing_new(letter, receiver, pump):
+    Subscription.objects.update(is_enabled=False, labels={"other": "1"})
+    dead_letters.requeue(letter.id, by=ME)
+    pump.run()
+    assert len(receiver.received) == 1
+
+
+def test_it_cannot_go_to_a_subscription_that_is_deleted(letter):
+    reconfigure.delete(letter.subscription_id, by=ME)
+    with pytest.raises(NotFound):
+        dead_letters.requeue(letter.id, by=ME)
+    assert DeadLetter.objects.exists()
+
+
+def test_letters_are_deleted_one_by_one_or_all_of_a_subscription(letter, application):
+    other = make_subscription(application)
+    assert dead_letters.purge([other.id], by=ME) == 0
+    assert dead_letters.purge([letter.subscription_id], by=ME) == 1
+    with pytest.raises(NotFound):
+        dead_letters.delete(letter.id, by=ME)
+    with pytest.raises(NotFound):
+        dead_letters.requeue(uuid.uuid4(), by=ME)
+    assert list(OperatorAction.objects.values_list("details__purged", flat=True)) == [0, 1]
+
+
+def test_a_cancelled_delivery_is_never_sent(application, queue, sender, receiver):
+    make_subscription(application, url=f"http://127.0.0.1:{receiver.port}/hook")
+    publish(application, 3)
+    ids = list(RequestAttempt.objects.values_list("id", flat=True))
+    assert dead_letters.cancel(ids[:2], by=ME) == 2
+    assert dead_letters.cancel(ids[:2], by=ME) == 0
+    Pump(queue, sender, window=10, linger=0.0).run()
+    assert len(receiver.received) == 1
+    assert not RequestAttempt.objects.exists()
