@@ -1,4 +1,4 @@
-"""From an empty folder to a delivered webhook, with the published client and a real Celery worker, over real sockets."""
+"""From an empty folder to a delivered webhook, with the published client and a real worker, over real sockets."""
 
 import json
 import os
