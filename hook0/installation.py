@@ -31,7 +31,7 @@ def read_credentials(home: Path) -> Credentials:
     """The credentials of the installation in `home`; all empty where there is none."""
     try:
         stored = json.loads((home / CREDENTIALS).read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return Credentials()
     except ValueError as problem:
         raise ValueError(f"{home / CREDENTIALS} is not JSON ({problem}): mend it or remove it") from None
@@ -45,7 +45,10 @@ def write_credentials(home: Path, credentials: Credentials) -> Path:
 
 def read_secret_key(home: Path) -> str:
     path = home / SECRET_KEY
-    return path.read_text().strip() if path.exists() else ""
+    try:
+        return path.read_text().strip()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return ""
 
 
 def write_private(path: Path, content: str) -> Path:

@@ -38,9 +38,10 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Received:
-    """One webhook, and how it was answered: 0 is not at all."""
+    """One webhook: when it came, when and how it was answered (0 is not at all)."""
 
     at: float
+    until: float
     method: str
     path: str
     headers: Mapping[str, str]
@@ -103,7 +104,9 @@ class Receiver:
         if behaviour.delay_ms:
             await asyncio.sleep(behaviour.delay_ms / 1000)
         answered = 0 if behaviour.down else behaviour.status
-        received = Received(arrived, method, path, headers, body.decode("utf-8", "replace"), answered, number)
+        received = Received(
+            arrived, time.time(), method, path, headers, body.decode("utf-8", "replace"), answered, number
+        )
         self.received.append(received)
         del self.received[:-KEPT]
         self._on_received(received)
@@ -151,9 +154,9 @@ def _write(writer: asyncio.StreamWriter, method: str, status: int, headers: Mapp
     writer.write("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + (b"" if method == "HEAD" else body))
 
 
-def start_in_thread(**options: Any) -> Receiver:
-    """A receiver on a free port of the loopback interface, served by a thread that ends with the process."""
-    receiver, started = Receiver(**options), threading.Event()
+def start_in_thread(receiver: Receiver) -> Receiver:
+    """Serve on a free port of the loopback interface, in a thread that ends with the process."""
+    started = threading.Event()
     threading.Thread(
         target=lambda: asyncio.run(receiver.serve(started=started.set)), name="receiver", daemon=True
     ).start()
