@@ -17,7 +17,7 @@ _receiver: list[Receiver] = []
 def receiver() -> Receiver:
     """A real HTTP server that remembers what it received, and can be told to misbehave."""
     if not _receiver:
-        _receiver.append(start_in_thread())
+        _receiver.append(start_in_thread(Receiver()))
     _receiver[0].received.clear()
     _receiver[0].behaviours.clear()
     return _receiver[0]

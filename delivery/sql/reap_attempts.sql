@@ -6,7 +6,7 @@ WITH expired AS MATERIALIZED (
    ORDER BY lease_until LIMIT 1000
 ),
 state AS MATERIALIZED (
-  SELECT subscription_id FROM subscription_state
+  SELECT subscription_id, in_flight, ready_at FROM subscription_state
    WHERE subscription_id IN (SELECT subscription_id FROM expired)
    ORDER BY subscription_id
    FOR NO KEY UPDATE
@@ -17,10 +17,12 @@ freed AS (
    WHERE a.id = expired.id AND a.lease_until < coalesce(%(now)s::timestamptz, now())
   RETURNING a.*
 ),
+-- From the row as we locked it (record_lanes.sql says why).
 counted AS (
   UPDATE subscription_state st
-     SET in_flight = st.in_flight - f.lost, ready_at = least(st.ready_at, clock_timestamp())
+     SET in_flight = state.in_flight - f.lost, ready_at = least(state.ready_at, clock_timestamp())
     FROM (SELECT subscription_id, count(*) AS lost FROM freed GROUP BY subscription_id) AS f
+    JOIN state USING (subscription_id)
    WHERE st.subscription_id = f.subscription_id
 ),
 logged AS (

@@ -21,7 +21,7 @@ held AS MATERIALIZED (
   SELECT l.*, r.leaves, r.unmade, r.verdict, r.wait, r.lease, r.delivery_id, r.received_at, r.lane_seq,
          r.stay AND l.head_seq < l.tail_seq AS stays
     FROM fifo_subscription_state l JOIN result r ON r.lane_id = l.id
-   WHERE l.phase = 2 AND l.epoch = r.epoch AND l.head_seq = r.lane_seq
+   WHERE l.lease_until IS NOT NULL AND l.epoch = r.epoch AND l.head_seq = r.lane_seq
    ORDER BY l.subscription_id, l.key
    FOR NO KEY UPDATE OF l
 ),
@@ -36,19 +36,22 @@ step AS MATERIALIZED (
               ELSE 1 END AS next_phase
     FROM held
 ),
+-- Every column comes from the row as we locked it. PostgreSQL checks constraints against the row as our snapshot has it,
+-- before it notices that the row is newer: a mixture of both would be refused.
 moved AS (
   UPDATE fifo_subscription_state l SET
-    head_seq = l.head_seq + s.leaves::int,
+    head_seq = s.head_seq + s.leaves::int,
+    tail_seq = s.tail_seq,
     phase = s.next_phase,
     ready_at = CASE WHEN s.next_phase = 1
                     THEN clock_timestamp() + CASE WHEN s.leaves THEN 0 ELSE s.wait END * interval '1 s' END,
     lease_until = CASE WHEN s.next_phase = 2 THEN clock_timestamp() + s.lease * interval '1 s' END,
-    epoch = CASE WHEN s.next_phase = 2 THEN nextval('claim_epoch') ELSE l.epoch END,
-    tries = CASE WHEN s.leaves THEN (s.next_phase = 2)::int ELSE l.tries - s.unmade::int END,
-    since = CASE WHEN s.leaves THEN NULL WHEN s.unmade THEN l.since ELSE coalesce(l.since, clock_timestamp()) END,
+    epoch = CASE WHEN s.next_phase = 2 THEN nextval('claim_epoch') ELSE s.epoch END,
+    tries = CASE WHEN s.leaves THEN (s.next_phase = 2)::int ELSE s.tries - s.unmade::int END,
+    since = CASE WHEN s.leaves THEN NULL WHEN s.unmade THEN s.since ELSE coalesce(s.since, clock_timestamp()) END,
     current_request_attempt_id = CASE WHEN NOT s.leaves THEN s.delivery_id END,
     last_completed_event_created_at =
-      CASE WHEN s.leaves THEN s.received_at ELSE l.last_completed_event_created_at END,
+      CASE WHEN s.leaves THEN s.received_at ELSE s.last_completed_event_created_at END,
     updated_at = clock_timestamp()
   FROM step s
   WHERE l.id = s.id

@@ -9,7 +9,7 @@ WITH result AS MATERIALIZED (
       picked_at timestamptz, reason text)
 ),
 state AS MATERIALIZED (
-  SELECT st.subscription_id FROM subscription_state st
+  SELECT st.subscription_id, st.in_flight, st.ready_at, st.allowance FROM subscription_state st
    WHERE st.subscription_id IN (SELECT subscription_id FROM result)
    ORDER BY st.subscription_id
    FOR NO KEY UPDATE
@@ -30,14 +30,16 @@ kept AS (
 moved AS (
   SELECT * FROM gone UNION ALL SELECT * FROM kept
 ),
+-- From the row as we locked it (record_lanes.sql says why).
 counted AS (
   UPDATE subscription_state st
-     SET in_flight = st.in_flight - m.ended,
-         ready_at = least(st.ready_at, m.due_at, 
-                          CASE WHEN st.in_flight >= least(s.max_in_flight, st.allowance) THEN clock_timestamp() END)
-    FROM (SELECT subscription_id, count(*) AS ended, min(due_at) AS due_at FROM moved GROUP BY subscription_id) AS m,
-         subscription s
-   WHERE st.subscription_id = m.subscription_id AND s.id = m.subscription_id
+     SET in_flight = state.in_flight - m.ended,
+         ready_at = least(state.ready_at, m.due_at,
+                          CASE WHEN state.in_flight >= least(s.max_in_flight, state.allowance) THEN clock_timestamp() END)
+    FROM (SELECT subscription_id, count(*) AS ended, min(due_at) AS due_at FROM moved GROUP BY subscription_id) AS m
+    JOIN state USING (subscription_id)
+    JOIN subscription s ON s.id = m.subscription_id
+   WHERE st.subscription_id = m.subscription_id
 ),
 buried AS (
   INSERT INTO dead_letter (id, event_id, subscription_id, reason, tries, last_error, last_http_status, created_at)

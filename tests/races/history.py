@@ -1,0 +1,137 @@
+"""What happened in a run, as plain values, and what must be true of it.
+
+The checker knows nothing of the queue: it compares what publishers were told, what receivers saw and what
+the log says. `tests/races/mutants.py` breaks the queue on purpose, to show that it would notice.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+
+@dataclass(frozen=True)
+class Published:
+    """A publish call that was answered 201: in its lane the event got this number."""
+
+    lane: int
+    number: int
+    invoked: float
+    answered: float
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A request at the receiver, until it was answered or the sender gave up."""
+
+    lane: int
+    number: int
+    attempt: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A row of the attempt log."""
+
+    lane: int
+    number: int
+    attempt: int
+    accepted: bool
+    succeeded: bool
+    lost: bool  # given back by the reaper
+
+
+@dataclass
+class History:
+    published: list[Published] = field(default_factory=list)
+    arrivals: list[Arrival] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    pending: int = 0  # left in the queue when all was quiet
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A broken promise."""
+
+    promise: str
+    lane: int
+    what: str
+
+
+def check(history: History) -> list[Violation]:
+    """Every broken promise in a run, whose retries never end."""
+    return [
+        *_nothing_is_lost(history),
+        *_numbers_follow_the_publishers(history.published),
+        *_the_receiver_sees_the_order(history),
+        *_one_in_flight(history),
+    ]
+
+
+def repeats(history: History) -> int:
+    """Requests beyond the first for a number: allowed, and to be counted."""
+    return len(history.arrivals) - len({(each.lane, each.number) for each in history.arrivals})
+
+
+def _nothing_is_lost(history: History) -> Iterator[Violation]:
+    if history.pending:
+        yield Violation("nothing is lost", 0, f"{history.pending} deliveries are still pending")
+    acknowledged: dict[tuple[int, int], int] = defaultdict(int)
+    for ending in history.endings:
+        acknowledged[ending.lane, ending.number] += ending.accepted and ending.succeeded
+    for each in history.published:
+        times = acknowledged[each.lane, each.number]
+        if times != 1:
+            yield Violation("nothing is lost", each.lane, f"number {each.number} was acknowledged {times} times")
+
+
+def _numbers_follow_the_publishers(published: Sequence[Published]) -> Iterator[Violation]:
+    for lane, calls in _by_lane(published).items():
+        latest_invocation = 0.0
+        for expected, call in enumerate(sorted(calls, key=lambda each: each.number), start=1):
+            if call.number != expected:
+                yield Violation("numbers are consecutive", lane, f"number {expected} is missing")
+                break
+            if call.answered < latest_invocation:
+                yield Violation(
+                    "lane order is publish order",
+                    lane,
+                    f"number {call.number} was answered before a smaller number was sent",
+                )
+            latest_invocation = max(latest_invocation, call.invoked)
+
+
+def _the_receiver_sees_the_order(history: History) -> Iterator[Violation]:
+    good = {(each.lane, each.number): each.attempt for each in history.endings if each.accepted and each.succeeded}
+    for lane, arrivals in _by_lane(history.arrivals).items():
+        first: dict[int, float] = {}
+        acknowledged: dict[int, float] = {}
+        for each in sorted(arrivals, key=lambda each: each.begin):
+            first.setdefault(each.number, each.begin)
+            if good.get((lane, each.number)) == each.attempt:
+                acknowledged[each.number] = each.begin
+        for number in sorted(first):
+            before = acknowledged.get(number - 1)
+            if number > 1 and (before is None or first[number] < before):
+                yield Violation(
+                    "n+1 goes after n was acknowledged", lane, f"number {number} arrived before {number - 1} was"
+                )
+
+
+def _one_in_flight(history: History) -> Iterator[Violation]:
+    """Two requests of a lane overlap only if the earlier one had been given up on the record."""
+    given_up = {(each.lane, each.number, each.attempt) for each in history.endings if each.lost or not each.accepted}
+    for lane, arrivals in _by_lane(history.arrivals).items():
+        in_order = sorted(arrivals, key=lambda each: each.begin)
+        for earlier, later in pairwise(in_order):
+            if later.begin < earlier.end and (lane, earlier.number, earlier.attempt) not in given_up:
+                yield Violation("one in flight", lane, f"{later.number} began while {earlier.number} was in flight")
+
+
+def _by_lane(records: Sequence) -> dict[int, list]:
+    found: dict[int, list] = defaultdict(list)
+    for each in records:
+        found[each.lane].append(each)
+    return found

@@ -1,0 +1,49 @@
+"""Queues that are broken on purpose. Each takes one thought out of the real one; the checker must notice."""
+
+from delivery import queue, statements
+
+MUTANTS = {
+    # Whoever finishes moves the lane, even if the lease has gone to another.
+    "no_fence": {
+        "record_lanes": [
+            ("l.phase = 2 AND l.epoch = r.epoch AND l.head_seq = r.lane_seq", "l.phase = 2"),
+            ("AND a.lane_seq = m.lane_seq AND m.leaves", "AND a.lane_seq = m.head_seq - 1 AND m.leaves"),
+        ],
+    },
+    # A claim looks at lanes, and neither locks nor leases them.
+    "no_lane_lock": {
+        "claim_lanes": [
+            ("phase = 1 AND ready_at <=", "phase IN (1, 2) AND coalesce(ready_at, '-infinity') <="),
+            ("AND ready_at >= %(low)s::timestamptz", "AND %(low)s::timestamptz IS NOT NULL"),
+            ("FOR NO KEY UPDATE SKIP LOCKED", ""),
+            ("epoch = nextval('claim_epoch'), ready_at = NULL", "ready_at = NULL"),
+        ],
+    },
+    # The head is what has the earliest timestamp.
+    "created_at_order": {
+        "heads": [
+            (
+                "JOIN request_attempt a USING (lane_id, lane_seq)",
+                """CROSS JOIN LATERAL (
+                     SELECT b.* FROM request_attempt b JOIN event e ON e.id = b.event_id
+                      WHERE b.lane_id = claim.lane_id ORDER BY e.received_at LIMIT 1) AS a""",
+            ),
+        ],
+        "record_lanes": [
+            ("AND l.head_seq = r.lane_seq", ""),
+        ],
+    },
+}
+
+
+def break_queue(name: str) -> None:
+    """Make every later statement of this process the mutant's."""
+    real = statements.statement
+    texts: dict[str, str] = {}
+    for file, changes in MUTANTS[name].items():
+        text = real(file)
+        for old, new in changes:
+            assert old in text, f"{file}.sql has changed: mutant {name} no longer fits"
+            text = text.replace(old, new)
+        texts[file] = text
+    queue.statement = lambda file: texts.get(file) or real(file)  # type: ignore[assignment]

@@ -1,0 +1,93 @@
+"""A worker or a publisher of its own process: what is killed, stopped and broken in these tests.
+
+process.py work MUTANT                          a pump and its reaper, for ever
+process.py publish APPLICATION SEED SECONDS     events for random keys, a line for each that was answered
+"""
+
+import json
+import os
+import random
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import django
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
+django.setup()
+
+from django.db import Error, connection  # noqa: E402
+
+from delivery import maintenance, worker  # noqa: E402
+from events.ingest import NewEvent, ingest  # noqa: E402
+from tests.races.mutants import break_queue  # noqa: E402
+
+KEYS = 12
+THREADS = 2
+
+
+def work(mutant: str) -> None:
+    if mutant != "none":
+        break_queue(mutant)
+    threading.Thread(target=_reap, daemon=True).start()
+    worker.pump(stopping=lambda: False, linger=float("inf"))
+
+
+def _reap() -> None:
+    while True:
+        _whatever_the_database_does(maintenance.reap)
+        time.sleep(0.2)
+
+
+def publish(application: str, seed: str, seconds: str) -> None:
+    until = time.monotonic() + float(seconds)
+    threads = [
+        threading.Thread(target=_publish, args=(uuid.UUID(application), random.Random(f"{seed}{n}"), until))
+        for n in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def _publish(application: uuid.UUID, dice: random.Random, until: float) -> None:
+    while time.monotonic() < until:
+        batch = [_event(dice) for _ in range(dice.choice([1, 1, 1, 5]))]
+        invoked = time.time()
+        if _whatever_the_database_does(lambda batch=batch: ingest(application, batch)):
+            line = {"events": [str(event.event_id) for event in batch], "invoked": invoked, "answered": time.time()}
+            sys.stdout.write(json.dumps(line) + "\n")
+            sys.stdout.flush()
+        time.sleep(dice.uniform(0, 0.06))
+
+
+def _event(dice: random.Random) -> NewEvent:
+    return NewEvent(
+        event_id=uuid.uuid4(),
+        event_type="races.event.sent",
+        payload=b"{}",
+        payload_content_type="application/json",
+        labels={"races": "yes"},
+        metadata={},
+        occurred_at=datetime.now(UTC),
+        ordering_key=str(dice.randrange(KEYS)),
+    )
+
+
+def _whatever_the_database_does(act: Callable[[], object]) -> bool:
+    """Whether it was done; a database that is away is tried again by the caller."""
+    try:
+        act()
+    except Error:
+        connection.close()
+        time.sleep(0.1)
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    {"work": work, "publish": publish}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,92 @@
+"""Workers that are killed and frozen, a moody receiver, a database that is shot: order, and nothing lost."""
+
+import random
+import signal
+import time
+
+import pytest
+
+from tests.races.history import check, repeats
+from tests.races.mutants import MUTANTS
+
+WORKERS = 3
+PUBLISHERS = 2
+SECONDS = 12.0
+
+
+def torment(arena, workers, until, *, stop_for=3.0, mutant="none"):
+    """Kill and freeze workers at random; a frozen one comes back after its leases have ended."""
+    dice, frozen = random.Random(11), []
+    while time.monotonic() < until:
+        time.sleep(dice.uniform(0.2, 0.6))
+        index = dice.randrange(len(workers))
+        if dice.random() < 0.6:
+            workers[index].send_signal(signal.SIGCONT)
+            workers[index].kill()
+            workers[index].wait()
+            workers[index] = arena.work(mutant)
+        elif workers[index] not in [worker for worker, _ in frozen]:
+            workers[index].send_signal(signal.SIGSTOP)
+            frozen.append((workers[index], time.monotonic() + stop_for))
+        for worker, wake_at in list(frozen):
+            if time.monotonic() >= wake_at:
+                frozen.remove((worker, wake_at))
+                worker.send_signal(signal.SIGCONT)
+    for worker, _ in frozen:
+        worker.send_signal(signal.SIGCONT)
+
+
+def wait_for(publishers):
+    for publisher in publishers:
+        publisher.process.wait(60)
+
+
+def test_order_is_kept_and_nothing_is_lost_whoever_dies(arena):
+    application = arena.subscribe()
+    workers = [arena.work() for _ in range(WORKERS)]
+    publishers = [arena.publish(application, seed=seed, seconds=SECONDS) for seed in range(PUBLISHERS)]
+    torment(arena, workers, time.monotonic() + SECONDS)
+    wait_for(publishers)
+    arena.receiver.calm = True
+    history = arena.history(publishers, pending=arena.wait_until_quiet())
+    assert len(history.published) > 200
+    assert any(ending.lost for ending in history.endings)
+    assert repeats(history) > 0
+    assert check(history) == []
+
+
+def test_a_database_that_is_shot_loses_nothing_that_was_answered(arena):
+    application = arena.subscribe()
+    for _ in range(2):
+        arena.work()
+    publishers = [arena.publish(application, seed=seed, seconds=8.0) for seed in range(PUBLISHERS)]
+    for _ in range(2):
+        time.sleep(2.5)
+        arena.restart_immediately()
+    wait_for(publishers)
+    arena.receiver.calm = True
+    history = arena.history(publishers, pending=arena.wait_until_quiet())
+    assert len(history.published) > 50
+    assert check(history) == []
+
+
+@pytest.mark.parametrize(
+    ("mutant", "broken"),
+    [
+        ("none", set()),
+        ("no_fence", {"nothing is lost", "n+1 goes after n was acknowledged"}),
+        ("no_lane_lock", {"one in flight"}),
+        ("created_at_order", {"n+1 goes after n was acknowledged"}),
+    ],
+)
+def test_the_checker_notices_a_queue_that_is_broken_and_no_other(arena, mutant, broken):
+    arena.receiver.pace_ms = 150
+    application = arena.subscribe()
+    workers = [arena.work(mutant) for _ in range(WORKERS)]
+    publishers = [arena.publish(application, seed=seed, seconds=8.0) for seed in range(PUBLISHERS)]
+    torment(arena, workers, time.monotonic() + 8.0, mutant=mutant)
+    wait_for(publishers)
+    arena.receiver.calm = True
+    history = arena.history(publishers, pending=arena.wait_until_quiet(seconds=60 if mutant == "none" else 8))
+    found = {violation.promise for violation in check(history)}
+    assert found >= broken if broken else not found

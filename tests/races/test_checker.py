@@ -1,0 +1,72 @@
+"""The checker itself: each promise, kept and broken, by hand."""
+
+import pytest
+
+from tests.races.history import Arrival, Ending, History, Published, check, repeats
+
+
+def published(*calls):
+    return [Published(1, number, invoked, answered) for number, invoked, answered in calls]
+
+
+def arrival(number, begin, end=None, attempt=1):
+    return Arrival(1, number, attempt, begin, begin + 0.1 if end is None else end)
+
+
+def good(number, attempt=1):
+    return Ending(1, number, attempt, accepted=True, succeeded=True, lost=False)
+
+
+def failed(number, attempt, *, accepted=True, lost=False):
+    return Ending(1, number, attempt, accepted=accepted, succeeded=False, lost=lost)
+
+
+TWO = published((1, 0.0, 0.1), (2, 0.2, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("history", "broken"),
+    [
+        (History(TWO, [arrival(1, 1.0), arrival(2, 2.0)], [good(1), good(2)]), None),
+        (
+            History(
+                TWO, [arrival(1, 1.0), arrival(1, 2.0, attempt=2), arrival(2, 3.0)], [failed(1, 1), good(1, 2), good(2)]
+            ),
+            None,
+        ),
+        (History(TWO, [arrival(1, 1.0), arrival(2, 2.0)], [good(1), good(2)], pending=1), "nothing is lost"),
+        (History(TWO, [arrival(1, 1.0)], [good(1)]), "nothing is lost"),
+        (History(TWO, [arrival(1, 1.0), arrival(2, 2.0)], [good(1), good(1), good(2)]), "nothing is lost"),
+        (History(TWO, [arrival(1, 2.0), arrival(2, 1.0)], [good(1), good(2)]), "n+1 goes after n was acknowledged"),
+        (
+            History(
+                TWO, [arrival(1, 1.0), arrival(2, 2.0), arrival(1, 3.0, attempt=2)], [failed(1, 1), good(1, 2), good(2)]
+            ),
+            "n+1 goes after n was acknowledged",
+        ),
+        (History(TWO, [arrival(1, 1.0, 2.0), arrival(2, 1.5)], [good(1), good(2)]), "one in flight"),
+        (
+            History(
+                TWO,
+                [arrival(1, 1.0, 3.0), arrival(1, 2.0, attempt=2), arrival(2, 4.0)],
+                [failed(1, 1, lost=True), good(1, 2), good(2)],
+            ),
+            None,
+        ),
+        (
+            History(published((1, 5.0, 5.1), (2, 0.0, 0.1)), [arrival(1, 6.0), arrival(2, 7.0)], [good(1), good(2)]),
+            "lane order is publish order",
+        ),
+        (
+            History(published((1, 0.0, 1.0), (3, 0.5, 1.1)), [arrival(1, 2.0), arrival(3, 3.0)], [good(1), good(3)]),
+            "numbers are consecutive",
+        ),
+    ],
+)
+def test_each_promise(history, broken):
+    found = {violation.promise for violation in check(history)}
+    assert broken in found if broken else not found
+
+
+def test_repeats_are_counted():
+    assert repeats(History(arrivals=[arrival(1, 1.0), arrival(1, 2.0, attempt=2), arrival(2, 3.0)])) == 1
