@@ -137,5 +137,5 @@ def _settle(lane: Lane) -> None:
 
 def _next_epoch() -> int:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT nextval('claim_epoch')")
+        cursor.execute("SELECT new_epoch()")
         return int((cursor.fetchone() or (0,))[0])

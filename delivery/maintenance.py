@@ -28,18 +28,11 @@ def reap(*, now: datetime | None = None) -> int:
 def make_partitions(*, now: datetime | None = None) -> list[str]:
     """Make the partitions of the attempt log for today and the days ahead; the names of the new ones."""
     today = (now or datetime.now(UTC)).date()
-    made = []
-    for day in (today + timedelta(days=ahead) for ahead in range(PARTITIONS_AHEAD + 1)):
-        name = f"attempt_log_{day:%Y%m%d}"
-        if name in _partitions():
-            continue
+    days = {f"attempt_log_{day:%Y%m%d}": day for day in (today + timedelta(n) for n in range(PARTITIONS_AHEAD + 1))}
+    made = [name for name in days if name not in _partitions()]
+    for name in made:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(hashtext('attempt_log partitions'))")
-            cursor.execute(
-                f"CREATE TABLE IF NOT EXISTS {name} PARTITION OF attempt_log"
-                f" FOR VALUES FROM ('{day} 00:00+00') TO ('{day + timedelta(days=1)} 00:00+00')"
-            )
-        made.append(name)
+            cursor.execute("SELECT make_attempt_log_partition(%s)", [days[name]])
     return made
 
 

@@ -1,17 +1,24 @@
 """The doors for Celery. A message says `there may be work` and carries no state: losing or doubling one is harmless."""
 
+import time
+
 from celery import shared_task
 
 from delivery import maintenance, worker
 from delivery.stopping import stopping
 
 LINGER_SECONDS = 1.0
+# A pump may have work for hours; a broker may take a message back that is held for so long.
+SHIFT_SECONDS = 300.0
 
 
 @shared_task
 def pump() -> None:
-    """Deliver what is due."""
-    worker.pump(stopping=stopping, linger=LINGER_SECONDS)
+    """Deliver what is due; at the end of the shift, leave the rest to the next message."""
+    shift_ends = time.monotonic() + SHIFT_SECONDS
+    worker.pump(stopping=lambda: stopping() or time.monotonic() > shift_ends, linger=LINGER_SECONDS)
+    if time.monotonic() > shift_ends:
+        pump.delay()
 
 
 @shared_task

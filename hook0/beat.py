@@ -8,7 +8,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "reap": {"task": "delivery.tasks.reap", "schedule": 1.0, "options": {"expires": 1.0}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",
-        "schedule": 3600.0,
-        "options": {"expires": 3600.0},
+        "schedule": 600.0,
+        "options": {"expires": 600.0},
     },
 }

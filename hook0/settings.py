@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from django.core.exceptions import ImproperlyConfigured
+
 from hook0 import env
 from hook0.installation import read_credentials, read_secret_key
 
@@ -55,7 +57,7 @@ PUBLIC_URL = env.read(
 SECRET_KEY = env.read(
     "HOOK0_SECRET_KEY",
     None if PRODUCTION else read_secret_key(HOME) or "only-for-commands-that-run-before-the-first-start",
-    "Signs sessions. At least 50 random characters. `make run` makes one and keeps it.",
+    "Signs sessions. At least 32 random characters. `make run` makes one and keeps it.",
     group="Installation",
     parse=env.secret(32),
     sensitive=True,
@@ -67,6 +69,8 @@ DEBUG = env.read(
     group="Installation",
     parse=env.boolean,
 )
+if DEBUG and PRODUCTION:
+    raise ImproperlyConfigured("HOOK0_DEBUG shows tracebacks to everybody: unset it in production.")
 ALLOWED_HOSTS = env.read(
     "HOOK0_ALLOWED_HOSTS",
     None if PRODUCTION else "*",
@@ -313,7 +317,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
     if CELERY_BROKER_URL.startswith("redis")
     else {}
 )
-CELERY_TASK_PUBLISH_RETRY = False
+# Beat opens a new connection once, when its own has gone; whoever rings after an ingest does not wait even for that.
+CELERY_TASK_PUBLISH_RETRY = True
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 LOGGING = {
     "version": 1,

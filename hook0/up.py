@@ -57,7 +57,7 @@ def remember(site: Site, urls: dict[str, str]) -> None:
         database_url=where["DATABASE_URL"],
         broker_url=where["CELERY_BROKER_URL"],
         metrics_url=f"http://127.0.0.1:{site.metrics_port}/metrics",
-        receiver_url=f"http://127.0.0.1:{site.receiver_port}",
+        receiver_url=f"http://127.0.0.1:{site.receiver_port}" if site.receiver else "",
     )
     write_credentials(site.home, credentials)
 

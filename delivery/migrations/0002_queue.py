@@ -3,8 +3,16 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-# One global sequence, so that a lane that is removed and made again never repeats a token.
-FENCE = ("CREATE SEQUENCE claim_epoch", "DROP SEQUENCE claim_epoch")
+# The fence of a claim. Drawn, not counted: a sequence steps back when the database crashes before the last claims are on
+# disk, and a pump that survived would hold the number of somebody else's claim.
+FENCE = (
+    """
+    CREATE FUNCTION new_epoch() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+      SELECT (random() * 9007199254740991)::bigint
+    $$
+    """,
+    "DROP FUNCTION new_epoch()",
+)
 
 # A UUID of version 7 whose last 16 bits are zero: room for the number of the try (delivery/attempt_ids.py).
 NEW_DELIVERY_ID = (
@@ -113,6 +121,31 @@ ATTEMPT_LOG = (
     "DROP TABLE attempt_log",
 )
 
+# A day's partition, with what the default one has kept of that day meanwhile. Once more is harmless.
+MAKE_PARTITION = (
+    """
+    CREATE FUNCTION make_attempt_log_partition(day date) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      name text := 'attempt_log_' || to_char(day, 'YYYYMMDD');
+      since timestamptz := day::timestamp AT TIME ZONE 'UTC';
+      until timestamptz := (day + 1)::timestamp AT TIME ZONE 'UTC';
+    BEGIN
+      PERFORM pg_advisory_xact_lock(hashtext('attempt_log partitions'));
+      IF to_regclass(name) IS NOT NULL THEN RETURN; END IF;
+      LOCK TABLE attempt_log_default IN ACCESS EXCLUSIVE MODE;
+      EXECUTE format('CREATE TABLE %I (LIKE attempt_log INCLUDING ALL)', name);
+      EXECUTE format('WITH kept AS (DELETE FROM attempt_log_default WHERE ended_at >= $1 AND ended_at < $2 RETURNING *)'
+                     ' INSERT INTO %I SELECT * FROM kept', name) USING since, until;
+      EXECUTE format('ALTER TABLE attempt_log ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', name, since, until);
+    END $$
+    """,
+    "DROP FUNCTION make_attempt_log_partition(date)",
+)
+FIRST_PARTITIONS = (
+    "SELECT make_attempt_log_partition((now() AT TIME ZONE 'UTC')::date + day) FROM generate_series(0, 7) AS day",
+    migrations.RunSQL.noop,
+)
+
 
 class Migration(migrations.Migration):
     dependencies = [("delivery", "0001_initial")]
@@ -173,4 +206,5 @@ class Migration(migrations.Migration):
                 ),
             ],
         ),
+        *(migrations.RunSQL(forward, back) for forward, back in [MAKE_PARTITION, FIRST_PARTITIONS]),
     ]

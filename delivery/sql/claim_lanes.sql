@@ -10,7 +10,7 @@ WITH due AS MATERIALIZED (
    FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE fifo_subscription_state l
-   SET phase = 2, epoch = nextval('claim_epoch'), ready_at = NULL, tries = l.tries + 1, updated_at = clock_timestamp(),
+   SET phase = 2, epoch = new_epoch(), ready_at = NULL, tries = l.tries + 1, updated_at = clock_timestamp(),
        lease_until = clock_timestamp() + s.timeout_ms * interval '1 ms' + %(margin)s * interval '1 s'
   FROM due, subscription s
  WHERE l.id = due.id AND s.id = l.subscription_id

@@ -9,7 +9,7 @@ WITH expired AS MATERIALIZED (
 freed AS (
   UPDATE fifo_subscription_state l
      SET phase = CASE WHEN is_paused THEN 4 ELSE 1 END, ready_at = CASE WHEN NOT is_paused THEN clock_timestamp() END,
-         lease_until = NULL, epoch = nextval('claim_epoch'),
+         lease_until = NULL, epoch = new_epoch(),
          since = coalesce(since, clock_timestamp()), updated_at = clock_timestamp()
     FROM expired WHERE l.id = expired.id
   RETURNING l.id, l.head_seq, l.tries, expired.picked_at

@@ -46,7 +46,7 @@ moved AS (
     ready_at = CASE WHEN s.next_phase = 1
                     THEN clock_timestamp() + CASE WHEN s.leaves THEN 0 ELSE s.wait END * interval '1 s' END,
     lease_until = CASE WHEN s.next_phase = 2 THEN clock_timestamp() + s.lease * interval '1 s' END,
-    epoch = CASE WHEN s.next_phase = 2 THEN nextval('claim_epoch') ELSE s.epoch END,
+    epoch = CASE WHEN s.next_phase = 2 THEN new_epoch() ELSE s.epoch END,
     tries = CASE WHEN s.leaves THEN (s.next_phase = 2)::int ELSE s.tries - s.unmade::int END,
     since = CASE WHEN s.leaves THEN NULL WHEN s.unmade THEN s.since ELSE coalesce(s.since, clock_timestamp()) END,
     current_request_attempt_id = CASE WHEN NOT s.leaves THEN s.delivery_id END,

@@ -9,5 +9,5 @@ WITH blocked AS MATERIALIZED (
 UPDATE fifo_subscription_state l
    SET phase = CASE WHEN is_paused THEN 4 ELSE 1 END,
        ready_at = CASE WHEN NOT is_paused THEN clock_timestamp() + random() * %(over)s * interval '1 s' END,
-       tries = 0, since = NULL, epoch = nextval('claim_epoch'), updated_at = clock_timestamp()
+       tries = 0, since = NULL, epoch = new_epoch(), updated_at = clock_timestamp()
   FROM blocked WHERE l.id = blocked.id

@@ -31,7 +31,7 @@ chosen AS MATERIALIZED (
     ) AS taken
 )
 UPDATE request_attempt a
-   SET epoch = nextval('claim_epoch'), tries = a.tries + 1,
+   SET epoch = new_epoch(), tries = a.tries + 1,
        lease_until = clock_timestamp() + s.timeout_ms * interval '1 ms' + %(margin)s * interval '1 s'
   FROM chosen, subscription s
  WHERE a.id = chosen.id AND s.id = a.subscription_id

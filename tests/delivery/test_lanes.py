@@ -59,7 +59,7 @@ def test_who_stays_gets_the_next_head_in_the_same_statement(application, queue):
     (first,) = queue.claim(10)
     (second,) = queue.record([Ended(first, DONE, OK, stay=True)])
     assert (second.lane_seq, second.tries, second.visit_began) == (2, 1, first.visit_began)
-    assert second.epoch > first.epoch
+    assert second.epoch != first.epoch
     assert queue.claim(10) == []
     assert queue.record([Ended(second, DONE, OK, stay=True)]) == []
     assert the_lane().phase == Phase.EMPTY

@@ -3,7 +3,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection
 
-from delivery import maintenance
+from delivery import lanes, maintenance
+from delivery.audit import Operator
 from delivery.models import AttemptLog, Lane, Phase, RequestAttempt
 from delivery.outcome import Outcome
 from delivery.queue import Ended
@@ -53,12 +54,36 @@ def test_the_attempt_log_has_a_partition_for_every_day_ahead_and_sheds_old_ones(
     assert made[0] == "attempt_log_20310510"
     assert len(made) == maintenance.PARTITIONS_AHEAD + 1
     assert maintenance.make_partitions(now=now) == []
-    assert maintenance.drop_partitions(now=now + timedelta(days=3)) == []
+    assert not set(made) & set(maintenance.drop_partitions(now=now + timedelta(days=3)))
     assert maintenance.drop_partitions(now=now + timedelta(days=5)) == made[:2]
 
 
+def test_what_was_logged_before_its_day_was_made_moves_into_it(db):
+    now = datetime(2031, 5, 10, 12, tzinfo=UTC)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted,"
+            " created_at, due_at, ended_at) SELECT new_delivery_id(), new_delivery_id(), 1, new_delivery_id(), 1, true,"
+            " true, now(), now(), %s RETURNING tableoid::regclass::text",
+            [now],
+        )
+        assert cursor.fetchone() == ("attempt_log_default",)
+        maintenance.make_partitions(now=now)
+        cursor.execute("SELECT tableoid::regclass::text FROM attempt_log")
+        assert cursor.fetchone() == ("attempt_log_20310510",)
+
+
+def test_a_lane_that_was_paused_while_its_pump_died_stays_paused(application, queue):
+    make_fifo(application)
+    publish(application)
+    queue.claim(10)
+    lanes.pause(Lane.objects.get().id, by=Operator("me"))
+    maintenance.reap(now=datetime.now(UTC) + LATER)
+    assert Lane.objects.get().phase == Phase.PAUSED
+    assert queue.claim(10) == []
+
+
 def test_a_try_is_logged_into_its_day(db):
-    maintenance.make_partitions()
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted,"

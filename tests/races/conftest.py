@@ -185,6 +185,7 @@ class Arena:
                     attempt=int(headers["x-hook0-attempt"]),
                     begin=each.at,
                     end=min(each.until, each.at + TIMEOUT_MS / 1000),
+                    ok=each.answered == 200 and each.until < each.at + TIMEOUT_MS / 1000,
                 )
             )
         history.endings = [

@@ -16,7 +16,7 @@ MUTANTS = {
             ("phase = 1 AND ready_at <=", "phase IN (1, 2) AND coalesce(ready_at, '-infinity') <="),
             ("AND ready_at >= %(low)s::timestamptz", "AND %(low)s::timestamptz IS NOT NULL"),
             ("FOR NO KEY UPDATE SKIP LOCKED", ""),
-            ("epoch = nextval('claim_epoch'), ready_at = NULL", "ready_at = NULL"),
+            ("epoch = new_epoch(), ready_at = NULL", "ready_at = NULL"),
         ],
     },
     # The head is what has the earliest timestamp.

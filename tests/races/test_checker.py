@@ -9,8 +9,8 @@ def published(*calls):
     return [Published(1, number, invoked, answered) for number, invoked, answered in calls]
 
 
-def arrival(number, begin, end=None, attempt=1):
-    return Arrival(1, number, attempt, begin, begin + 0.1 if end is None else end)
+def arrival(number, begin, end=None, attempt=1, *, ok=True):
+    return Arrival(1, number, attempt, begin, begin + 0.1 if end is None else end, ok)
 
 
 def good(number, attempt=1):
@@ -66,6 +66,15 @@ TWO = published((1, 0.0, 0.1), (2, 0.2, 0.3))
 def test_each_promise(history, broken):
     found = {violation.promise for violation in check(history)}
     assert broken in found if broken else not found
+
+
+def test_where_records_were_lost_the_receivers_answer_counts():
+    """Number 1 was answered, its record was lost, and it was sent again after number 2."""
+    arrivals = [arrival(1, 1.0), arrival(2, 2.0), arrival(1, 3.0), arrival(2, 4.0)]
+    answered = History(TWO, arrivals, [good(1), good(2)])
+    assert check(answered, records_lost=True) == []
+    refused = History(TWO, [arrival(1, 1.0, ok=False), *arrivals[1:]], [good(1), good(2)])
+    assert {each.promise for each in check(refused, records_lost=True)} == {"n+1 goes after n was acknowledged"}
 
 
 def test_repeats_are_counted():

@@ -8,7 +8,6 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand
 from django.db import transaction
 
-from delivery.maintenance import make_partitions
 from hook0.installation import Credentials, read_credentials, write_credentials
 from subscriptions.configure import create_subscription
 from subscriptions.models import Subscription
@@ -16,7 +15,7 @@ from tenants.credentials import create_application_secret, create_service_token,
 from tenants.models import Application, EventType, Organization
 
 EVENT_TYPE = ("demo", "greeting", "sent")
-ADMIN = "admin"
+ADMIN, ORGANIZATION, APPLICATION = "admin", "My organization", "My application"
 
 
 class Command(BaseCommand):
@@ -42,7 +41,6 @@ class Command(BaseCommand):
             )
             if credentials.receiver_url:
                 self._subscribe(application, f"{credentials.receiver_url}/greetings")
-        make_partitions()
         path = write_credentials(settings.HOME, credentials)
         self.stdout.write(f"Credentials are in {path}")
 
@@ -51,17 +49,21 @@ class Command(BaseCommand):
             known = Application.objects.select_related("organization").filter(id=UUID(credentials.application_id))
             if found := known.first():
                 return found
-        organization = Organization.objects.create(name="My organization")
-        return Application.objects.create(organization=organization, name="My application")
+        organization, _ = Organization.objects.get_or_create(name=ORGANIZATION)
+        application, _ = Application.objects.get_or_create(organization=organization, name=APPLICATION, deleted_at=None)
+        return application
 
     def _admin_password(self, credentials: Credentials) -> str:
         users = get_user_model().objects
-        if credentials.admin_password and users.filter(username=ADMIN).exists():
+        if users.filter(username=ADMIN).exists():
+            if not credentials.admin_password:
+                self.stderr.write(
+                    f"There is an administrator already, whose password is not known here: "
+                    f"`manage.py changepassword {ADMIN}` sets a new one."
+                )
             return credentials.admin_password
         password = secrets.token_urlsafe(12)
-        user, _ = users.get_or_create(username=ADMIN, defaults={"is_staff": True, "is_superuser": True})
-        user.set_password(password)
-        user.save()
+        users.create_superuser(ADMIN, password=password)
         return password
 
     def _subscribe(self, application: Application, url: str) -> None:
