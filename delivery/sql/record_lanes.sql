@@ -55,7 +55,7 @@ moved AS (
     updated_at = clock_timestamp()
   FROM step s
   WHERE l.id = s.id
-  RETURNING l.id AS lane_id, s.lane_seq, s.leaves, l.phase, l.head_seq, l.epoch, l.tries
+  RETURNING l.id AS lane_id, s.lane_seq, s.epoch AS claim, s.leaves, l.phase, l.head_seq, l.epoch, l.tries
 ),
 gone AS (
   DELETE FROM request_attempt a USING moved m
@@ -66,7 +66,7 @@ buried AS (
                            last_http_status, created_at)
   SELECT r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.reason, r.try_number, r.error_name,
          r.http_status, r.created_at
-    FROM result r JOIN moved m USING (lane_id, lane_seq) WHERE r.verdict = 'dead'
+    FROM result r JOIN moved m ON m.lane_id = r.lane_id AND m.claim = r.epoch WHERE r.verdict = 'dead'
 ),
 logged AS (
   INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, lane_id, lane_seq, try_number, succeeded, accepted,
@@ -76,7 +76,7 @@ logged AS (
          r.verdict = 'done', m.lane_id IS NOT NULL, r.error_name, r.http_status, r.response_headers,
          decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at,
          clock_timestamp(), CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
-    FROM result r LEFT JOIN moved m USING (lane_id, lane_seq)
+    FROM result r LEFT JOIN moved m ON m.lane_id = r.lane_id AND m.claim = r.epoch
    WHERE NOT r.unmade AND r.verdict <> 'cancel'
 )
 SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries FROM moved

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import IntegrityError, connection
 
+from delivery import maintenance
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.queue import Ended
@@ -215,3 +216,16 @@ def test_a_lane_that_a_publisher_holds_is_claimed_when_it_lets_go(application, q
         assert queue.claim(10) == []
         cursor.execute("COMMIT")
     assert len(queue.claim(10)) == 1
+
+
+def test_an_old_and_a_new_result_of_a_lane_in_one_record_are_told_apart(application, queue):
+    """A pump whose lease ran out may have claimed the same again before it wrote the first result down."""
+    make_fifo(application)
+    publish(application)
+    (old,) = queue.claim(1)
+    maintenance.reap(now=datetime.now(UTC) + timedelta(minutes=5))
+    (new,) = queue.claim(1)
+    queue.record([Ended(old, Decision("dead", reason="exhausted"), FAILED), Ended(new, DONE, OK)])
+    ended = AttemptLog.objects.exclude(error_name="E_WORKER_LOST").order_by("try_number")
+    assert list(ended.values_list("try_number", "accepted")) == [(1, False), (2, True)]
+    assert not DeadLetter.objects.exists()

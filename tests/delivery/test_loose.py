@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.db import connection, transaction
 
+from delivery import maintenance
 from delivery.dispatch import dispatch
 from delivery.models import AttemptLog, DeadLetter, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
@@ -155,3 +156,16 @@ def test_a_subscription_does_not_fall_asleep_while_somebody_is_publishing_to_it(
 
 def _copy(event):
     return {**event, "id": None, "event_id": uuid.uuid4()}
+
+
+def test_an_old_and_a_new_result_of_a_delivery_in_one_record_are_told_apart(application, queue):
+    """A pump whose lease ran out may have claimed the same again before it wrote the first result down."""
+    make_subscription(application)
+    publish(application)
+    (old,) = queue.claim(1)
+    maintenance.reap(now=datetime.now(UTC) + timedelta(minutes=5))
+    (new,) = queue.claim(1)
+    queue.record([Ended(old, Decision("dead", reason="exhausted"), FAILED), Ended(new, DONE, OK)])
+    ended = AttemptLog.objects.exclude(error_name="E_WORKER_LOST").order_by("try_number")
+    assert list(ended.values_list("try_number", "accepted")) == [(1, False), (2, True)]
+    assert not DeadLetter.objects.exists()

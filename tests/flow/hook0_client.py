@@ -33,4 +33,7 @@ def verify(secret: str) -> None:
 
 
 if __name__ == "__main__":
-    {"send": send, "verify": verify}[sys.argv[1]](*sys.argv[2:])
+    if sys.argv[1] == "send":
+        send(*sys.argv[2:])
+    else:
+        verify(*sys.argv[2:])

@@ -16,6 +16,7 @@ import pytest
 from django.conf import settings
 
 from hook0.embedded import postgres
+from hook0.embedded.server import Server
 from hook0.programs import end, spawn
 from hook0.receiver import Behaviour, Receiver, start_in_thread
 from tests.embedded_services import temporary_home
@@ -60,7 +61,7 @@ class Arena:
     """A database of its own, which may be shot, and everybody who works on it."""
 
     home: Path
-    server: postgres.Server
+    server: Server
     process: subprocess.Popen
     receiver: Receiver
     children: list[subprocess.Popen] = field(default_factory=list)
@@ -151,7 +152,7 @@ class Arena:
         )
         return str(application)
 
-    def wait_until_quiet(self, seconds: float = QUIET_SECONDS) -> int:
+    def wait_until_quiet(self, seconds: float = QUIET_SECONDS):
         """Until nothing is pending, or for so long; how much is left."""
         deadline = time.monotonic() + seconds
         while True:
@@ -175,7 +176,10 @@ class Arena:
             for line in publisher.said.read_text().splitlines():
                 call = json.loads(line)
                 for event in call["events"]:
-                    history.published.append(Published(*places[event], call["invoked"], call["answered"]))
+                    if event in places:
+                        history.published.append(Published(*places[event], call["invoked"], call["answered"]))
+                    else:
+                        history.vanished += 1
         for each in self.receiver.received:
             headers = each.headers
             history.arrivals.append(

@@ -50,6 +50,7 @@ class History:
     arrivals: list[Arrival] = field(default_factory=list)
     endings: list[Ending] = field(default_factory=list)
     pending: int = 0  # left in the queue when all was quiet
+    vanished: int = 0  # events that were answered 201 and have no delivery, pending or ended
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,8 @@ def repeats(history: History) -> int:
 def _nothing_is_lost(history: History) -> Iterator[Violation]:
     if history.pending:
         yield Violation("nothing is lost", 0, f"{history.pending} deliveries are still pending")
+    if history.vanished:
+        yield Violation("nothing is lost", 0, f"{history.vanished} events have no delivery")
     acknowledged: dict[tuple[int, int], int] = defaultdict(int)
     for ending in history.endings:
         acknowledged[ending.lane, ending.number] += ending.accepted and ending.succeeded

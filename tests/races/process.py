@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 import django
 
@@ -22,18 +23,34 @@ django.setup()
 from django.db import Error, connection  # noqa: E402
 
 from delivery import maintenance, worker  # noqa: E402
+from delivery.claimed import Claimed  # noqa: E402
+from delivery.queue import Ended, Queue  # noqa: E402
 from events.ingest import NewEvent, ingest  # noqa: E402
 from tests.races.mutants import break_queue  # noqa: E402
 
 KEYS = 12
+STALLS, STALL_SECONDS = 0.01, 2.5  # a lease is two seconds here
 THREADS = 2
 
 
 def work(mutant: str) -> None:
     if mutant != "none":
         break_queue(mutant)
+    _stall_now_and_then()
     threading.Thread(target=_reap, daemon=True).start()
     worker.pump(stopping=lambda: False, linger=float("inf"))
+
+
+def _stall_now_and_then() -> None:
+    """Outlive a lease between the answer and its record, as a process that was swapped out does."""
+    record, dice = Queue.record, random.Random()
+
+    def record_late(queue: Queue, ended: Sequence[Ended]) -> list[Claimed]:
+        if dice.random() < STALLS:
+            time.sleep(STALL_SECONDS)
+        return record(queue, ended)
+
+    Queue.record = record_late  # type: ignore[method-assign, assignment]
 
 
 def _reap() -> None:
@@ -58,7 +75,7 @@ def _publish(application: uuid.UUID, dice: random.Random, until: float) -> None:
     while time.monotonic() < until:
         batch = [_event(dice) for _ in range(dice.choice([1, 1, 1, 5]))]
         invoked = time.time()
-        if _whatever_the_database_does(lambda batch=batch: ingest(application, batch)):
+        if _whatever_the_database_does(partial(ingest, application, batch)):
             line = {"events": [str(event.event_id) for event in batch], "invoked": invoked, "answered": time.time()}
             sys.stdout.write(json.dumps(line) + "\n")
             sys.stdout.flush()
@@ -90,4 +107,5 @@ def _whatever_the_database_does(act: Callable[[], object]) -> bool:
 
 
 if __name__ == "__main__":
-    {"work": work, "publish": publish}[sys.argv[1]](*sys.argv[2:])
+    commands: dict[str, Callable[..., None]] = {"work": work, "publish": publish}
+    commands[sys.argv[1]](*sys.argv[2:])
