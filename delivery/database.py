@@ -5,12 +5,15 @@ from typing import Any
 import psycopg
 from django.db import connections
 
-# The statements are few and fixed, so their plans are made once; and statistics of a queue that was just
-# empty must not talk the planner into reading whole tables. A lost record is a repeated request, which
-# at-least-once allows, so recording does not wait for the disk (ingest does: a 201 is durable).
+# The statements are few and fixed, so their plans are made once; and no statistics of the moment may talk the
+# planner into reading a whole table, or a whole index for a hash: every join is a probe (tests/plans holds that).
+# A lost record is a repeated request, which at-least-once allows, so recording does not wait for the disk
+# (ingest does: a 201 is durable).
 _SETTINGS = {
     "plan_cache_mode": "force_generic_plan",
     "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
     "jit": "off",
     "synchronous_commit": "off",
     "statement_timeout": "60s",

@@ -66,17 +66,17 @@ buried AS (
                            last_http_status, created_at)
   SELECT r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.reason, r.try_number, r.error_name,
          r.http_status, r.created_at
-    FROM result r JOIN moved m ON m.lane_id = r.lane_id AND m.claim = r.epoch WHERE r.verdict = 'dead'
+    FROM result r WHERE r.verdict = 'dead' AND (r.lane_id, r.epoch) IN (SELECT m.lane_id, m.claim FROM moved m)
 ),
 logged AS (
   INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, lane_id, lane_seq, try_number, succeeded, accepted,
                            error_name, http_status, response_headers, response_body, elapsed_ms, worker, created_at,
                            due_at, picked_at, ended_at, retry_at)
   SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.try_number,
-         r.verdict = 'done', m.lane_id IS NOT NULL, r.error_name, r.http_status, r.response_headers,
+         r.verdict = 'done', (r.lane_id, r.epoch) IN (SELECT m.lane_id, m.claim FROM moved m), r.error_name, r.http_status, r.response_headers,
          decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at,
          clock_timestamp(), CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
-    FROM result r LEFT JOIN moved m ON m.lane_id = r.lane_id AND m.claim = r.epoch
+    FROM result r
    WHERE NOT r.unmade AND r.verdict <> 'cancel'
 )
 SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries FROM moved

@@ -14,17 +14,20 @@ state AS MATERIALIZED (
    ORDER BY st.subscription_id
    FOR NO KEY UPDATE
 ),
+-- (Counting the states locks them all before the first delivery is touched.)
 gone AS (
-  DELETE FROM request_attempt a USING result r JOIN state USING (subscription_id)
-   WHERE a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND r.leaves
+  DELETE FROM request_attempt a USING result r
+   WHERE (SELECT count(*) FROM state) > 0
+     AND a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND r.leaves
   RETURNING a.id, a.epoch, a.subscription_id, NULL::timestamptz AS due_at
 ),
 kept AS (
   UPDATE request_attempt a
      SET lease_until = NULL, due_at = clock_timestamp() + r.wait * interval '1 s',
          tries = a.tries - (r.verdict = 'defer')::int
-    FROM result r JOIN state USING (subscription_id)
-   WHERE a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND NOT r.leaves
+    FROM result r
+   WHERE (SELECT count(*) FROM state) > 0
+     AND a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND NOT r.leaves
   RETURNING a.id, a.epoch, a.subscription_id, a.due_at
 ),
 moved AS (
@@ -44,17 +47,18 @@ counted AS (
 buried AS (
   INSERT INTO dead_letter (id, event_id, subscription_id, reason, tries, last_error, last_http_status, created_at)
   SELECT r.delivery_id, r.event_id, r.subscription_id, r.reason, r.try_number, r.error_name, r.http_status, r.created_at
-    FROM result r JOIN moved m ON m.id = r.delivery_id AND m.epoch = r.epoch WHERE r.verdict = 'dead'
+    FROM result r WHERE r.verdict = 'dead' AND (r.delivery_id, r.epoch) IN (SELECT m.id, m.epoch FROM moved m)
 ),
 logged AS (
   INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted, error_name,
                            http_status, response_headers, response_body, elapsed_ms, worker, created_at, due_at,
                            picked_at, ended_at, retry_at)
   SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.try_number, r.verdict = 'done',
-         m.id IS NOT NULL, r.error_name, r.http_status, r.response_headers, decode(r.response_body, 'base64'),
-         r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at, clock_timestamp(),
+         (r.delivery_id, r.epoch) IN (SELECT m.id, m.epoch FROM moved m), r.error_name, r.http_status,
+         r.response_headers, decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at,
+         r.picked_at, clock_timestamp(),
          CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
-    FROM result r LEFT JOIN moved m ON m.id = r.delivery_id AND m.epoch = r.epoch
+    FROM result r
    WHERE r.verdict NOT IN ('defer', 'cancel')
 )
 SELECT id FROM moved

@@ -27,6 +27,8 @@ class Run:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "FAKE_PATIENCE": str(patience)},
+                # The suite itself may run under nohup, which ignores SIGHUP for all that it starts.
+                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # noqa: PLW1509
             )
 
     @property
