@@ -2,6 +2,8 @@
 
 import logging
 import time
+import uuid
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import random
@@ -22,6 +24,7 @@ POLL_SECONDS = (0.002, 0.025)  # while nothing is due, from the first to the lon
 VISIT_SECONDS = 2.0  # how long a pump stays with a lane before the lane goes back in line
 BEACON_SECONDS = 0.3
 DATABASE_PAUSE_SECONDS = 1.0
+CROWD_SECONDS = 0.5
 
 
 class Pump:
@@ -44,6 +47,7 @@ class Pump:
         self._stopping = stopping
         self._dice = dice
         self._ended: list[Ended] = []  # kept until the database has them
+        self._requests: Counter[uuid.UUID] = Counter()  # in flight, by subscription
         self._recorded = 0
         self._pause = POLL_SECONDS[0]
         self._last_work = self._look_at = self._write_at = self._relight_at = time.monotonic()
@@ -104,16 +108,28 @@ class Pump:
             self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
         elif claimed.wait:
             self._ended.append(Ended(claimed, Decision("defer", claimed.wait)))
+        elif self._would_crowd_out(claimed):
+            self._ended.append(Ended(claimed, Decision("defer", CROWD_SECONDS)))
         elif time.monotonic() - claimed.leased_at > self._queue.lease_margin:
             self._ended.append(Ended(claimed, Decision("defer")))  # it might outlive its lease
         else:
             self._sender.start(build_request(claimed, timestamp=int(time.time())), claimed)
+            self._requests[claimed.subscription_id] += 1
+
+    def _would_crowd_out(self, claimed: Claimed) -> bool:
+        """The last quarter of the window is for who has less than a quarter: many lanes of one slow endpoint, or its
+        time-outs before the circuit opens, must leave room for the others."""
+        quarter = self._window // 4
+        return self._sender.in_flight >= 3 * quarter and self._requests[claimed.subscription_id] >= quarter > 0
 
     def _collect(self) -> None:
         patience = 0 if self._ended and time.monotonic() >= self._write_at else self._pause
         self._ended += [self._judge(claimed, outcome) for claimed, outcome in self._sender.wait(patience)]
 
     def _judge(self, claimed: Claimed, outcome: Outcome) -> Ended:
+        self._requests[claimed.subscription_id] -= 1
+        if not self._requests[claimed.subscription_id]:
+            del self._requests[claimed.subscription_id]
         decision = decide(
             policy=_policy(claimed),
             tries=claimed.tries,

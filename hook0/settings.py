@@ -158,7 +158,7 @@ DELIVERY_WINDOW = env.read(
     "256",
     "How many requests one pump keeps in flight. The window, not the processor, decides the rate of slow endpoints.",
     group="Delivery",
-    parse=env.integer(1, 900),
+    parse=env.integer(1, 500),
 )
 DELIVERY_TIMEOUT = env.read(
     "HOOK0_DELIVERY_TIMEOUT",

@@ -61,6 +61,13 @@ class RetryPolicy(serializers.Serializer[Any]):
         return policy
 
 
+class RateLimit(serializers.Serializer[Any]):
+    """So many requests at most, over any such while."""
+
+    requests = serializers.IntegerField(min_value=1, max_value=limits.RATE_REQUESTS)
+    per_seconds = serializers.IntegerField(min_value=1, max_value=limits.RATE_SECONDS)
+
+
 class SubscriptionPost(serializers.Serializer[Any]):
     application_id = serializers.UUIDField()
     is_enabled = serializers.BooleanField()
@@ -111,6 +118,9 @@ class SubscriptionPost(serializers.Serializer[Any]):
     max_in_flight = serializers.IntegerField(
         min_value=limits.MAX_IN_FLIGHT[0], max_value=limits.MAX_IN_FLIGHT[1], required=False, default=32
     )
+
+    rate_limit = RateLimit(required=False, allow_null=True, default=None)
+    is_paused = serializers.BooleanField(required=False, default=False)
 
     def validate_event_types(self, names: list[str]) -> list[str]:
         for name in names:

@@ -75,6 +75,8 @@ def show(subscription: Subscription) -> dict[str, Any]:
         "retry_policy": subscription.retry_policy,
         "timeout_ms": subscription.timeout_ms,
         "max_in_flight": subscription.max_in_flight,
+        "rate_limit": subscription.rate_limit,
+        "is_paused": subscription.is_paused,
     }
 
 

@@ -1,11 +1,13 @@
 """The pump, whole: from the table over a real socket and back."""
 
 import os
+import threading
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from django.db import connection
 
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase, PumpBeacon, RequestAttempt
 from delivery.pump import Pump
@@ -163,6 +165,28 @@ def test_results_survive_a_database_that_goes_away(application, queue, sender, r
     assert Pump(queue, sender, window=10, linger=0.0).run() == 6
     assert len(receiver.received) == 6  # nothing was sent twice
     assert not RequestAttempt.objects.exists()
+
+
+def test_many_lanes_of_a_slow_endpoint_leave_room_for_the_others(application, queue, sender, receiver, url):
+    receiver.behaviours["/slow"] = Behaviour(delay_ms=1_000)
+    make_fifo(application, url=f"{url}/slow", fifo_key="ordering_key")
+    ingest(application.id, [new_event(ordering_key=str(number)) for number in range(40)])
+    make_subscription(application, url=f"{url}/fast", labels={"shop": "2"})
+    pump = Pump(queue, sender, window=20, linger=0.0)
+
+    def publish_meanwhile():
+        publish(application, labels={"shop": "2"})
+        connection.close()
+
+    publisher = threading.Timer(0.3, publish_meanwhile)
+    publisher.start()
+    pump.run()
+    publisher.join()
+    arrived = {path: [each.at for each in receiver.received if each.path == path] for path in ("/slow", "/fast")}
+    assert len(arrived["/slow"]) == 40
+    # The fast one came while the first fifteen slow ones were still being waited for.
+    assert sum(at < arrived["/fast"][0] for at in arrived["/slow"]) == 15
+    assert {each.headers["x-hook0-attempt"] for each in receiver.received} == {"1"}
 
 
 def test_a_waiting_pump_keeps_the_beacon_lit_and_lets_it_go_out_before_it_leaves(application, queue, sender):

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hook0.installation import Credentials, read_credentials
+from tests.cluster import ROOT
 
-ROOT = Path(__file__).parent.parent.parent
 START_SECONDS = 180
 STOP_SECONDS = 90
 

@@ -13,7 +13,8 @@ import pytest
 import requests
 
 from hook0.receiver import Receiver
-from tests.flow.conftest import ROOT, Product
+from tests.cluster import ROOT
+from tests.flow.conftest import Product
 
 pytestmark = pytest.mark.flow
 

@@ -1,31 +1,20 @@
-"""A cluster, a broker, workers and publishers in processes of their own, and the history of what they did."""
+"""Workers and publishers in processes of their own, and the history of what they did."""
 
 import json
-import os
 import random
-import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psycopg
 import pytest
-from django.conf import settings
 
-from hook0.embedded import postgres
-from hook0.embedded.server import Server
-from hook0.programs import end, spawn
 from hook0.receiver import Behaviour, Receiver, start_in_thread
-from tests.embedded_services import temporary_home
-from tests.flow.conftest import ROOT
+from tests.cluster import Cluster, running_cluster
 from tests.races.history import Arrival, Ending, History, Published
 
 TIMEOUT_MS = 1_000
 LEASE_MARGIN = 1
-QUIET_SECONDS = 90
 
 
 class Moody(Receiver):
@@ -57,44 +46,10 @@ class Publisher:
 
 
 @dataclass
-class Arena:
-    """A database of its own, which may be shot, and everybody who works on it."""
+class Arena(Cluster):
+    """A cluster, and everybody who works on it."""
 
-    home: Path
-    server: Server
-    process: subprocess.Popen
-    receiver: Receiver
-    children: list[subprocess.Popen] = field(default_factory=list)
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return {
-            **os.environ,
-            "DATABASE_URL": self.server.url,
-            "HOOK0_LEASE_MARGIN": str(LEASE_MARGIN),
-            "PYTHONPATH": str(ROOT),
-        }
-
-    @property
-    def errors(self) -> Path:
-        return self.home / "log" / "children.log"
-
-    def query(self, sql: str, *parameters) -> list[tuple]:
-        with psycopg.connect(self.server.url, autocommit=True) as connection:
-            cursor = connection.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
-
-    def start(self, *arguments: str, **options) -> subprocess.Popen:
-        child = subprocess.Popen(
-            [sys.executable, *arguments],
-            cwd=ROOT,
-            env=self.environment,
-            text=True,
-            stderr=self.errors.open("a"),
-            **options,
-        )
-        self.children.append(child)
-        return child
+    receiver: Receiver = field(default_factory=Receiver)
 
     def work(self, mutant: str = "none") -> subprocess.Popen:
         return self.start("tests/races/process.py", "work", mutant)
@@ -104,18 +59,6 @@ class Arena:
         with said.open("w") as stdout:
             arguments = ("publish", application, str(seed), str(seconds))
             return Publisher(self.start("tests/races/process.py", *arguments, stdout=stdout), said)
-
-    def restart_immediately(self) -> None:
-        """As a power cut for the server: no checkpoint, no good-bye."""
-        self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(30)
-        self.serve()
-
-    def serve(self) -> None:
-        self.process = spawn(self.server.program, self.home / "log" / "postgres.log")
-        while not self.server.program.is_ready():
-            assert self.process.poll() is None, (self.home / "log" / "postgres.log").read_text()[-3000:]
-            time.sleep(0.05)
 
     def subscribe(self, **overrides) -> str:
         """An application with one FIFO subscription with a lane per key; the application's id."""
@@ -151,15 +94,6 @@ class Arena:
             *columns.values(),
         )
         return str(application)
-
-    def wait_until_quiet(self, seconds: float = QUIET_SECONDS):
-        """Until nothing is pending, or for so long; how much is left."""
-        deadline = time.monotonic() + seconds
-        while True:
-            ((pending,),) = self.query("SELECT count(*) FROM request_attempt")
-            if not pending or time.monotonic() > deadline:
-                return pending
-            time.sleep(0.2)
 
     def history(self, publishers: Sequence[Publisher], *, pending: int) -> History:
         places = {
@@ -203,34 +137,15 @@ class Arena:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Arena]:
-    with temporary_home() as home:
-        (home / "log").mkdir()
-        server = postgres.prepare(home, settings.POSTGRES_BIN)
-        arena = Arena(home, server, None, None)
-        arena.serve()
-        try:
-            subprocess.run(
-                [sys.executable, "manage.py", "migrate", "--verbosity", "0"],
-                cwd=ROOT,
-                env=arena.environment,
-                check=True,
-            )
-            yield arena
-        finally:
-            end(server.program, arena.process)
+def cluster() -> Iterator[Cluster]:
+    with running_cluster(Arena, HOOK0_LEASE_MARGIN=str(LEASE_MARGIN)) as cluster:
+        yield cluster
 
 
 @pytest.fixture
-def arena(cluster: Arena, request) -> Iterator[Arena]:
+def arena(cluster: Arena) -> Iterator[Arena]:
     """The cluster with empty tables, and a receiver of its own."""
-    tables = "organization, event, request_attempt, attempt_log, dead_letter, operator_action, pump_beacon"
-    cluster.query(f"TRUNCATE {tables} RESTART IDENTITY CASCADE")
+    cluster.empty()
     cluster.receiver = start_in_thread(Moody(seed=7))
-    cluster.children = []
     yield cluster
-    for child in cluster.children:
-        if child.poll() is None:
-            child.send_signal(signal.SIGCONT)
-            child.kill()
-        child.wait()
+    cluster.end_children()

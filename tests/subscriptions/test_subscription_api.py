@@ -68,6 +68,12 @@ def test_fifo_is_accepted_with_a_warning_of_what_it_costs(api, application):
     assert [warning["code"] for warning in created["warnings"]] == ["fifo_throughput", "fifo_blocks"]
 
 
+def test_a_rate_limit_and_a_pause_are_kept(api, application):
+    wanted = {"rate_limit": {"requests": 10, "per_seconds": 1}, "is_paused": True}
+    created = api.post("/subscriptions/", body(application, **wanted)).json()
+    assert {name: created[name] for name in wanted} == wanted
+
+
 def test_the_old_pair_of_label_key_and_value_still_works_and_labels_win(api, application):
     pair = {"label_key": "a", "label_value": "b"}
     assert api.post("/subscriptions/", body(application, labels=None, **pair)).json()["labels"] == {"a": "b"}
@@ -128,6 +134,9 @@ def test_a_retry_policy_of_ones_own_is_kept_as_it_is(api, application, policy):
         ({"timeout_ms": 60_001}, "timeout_ms"),
         ({"max_in_flight": 0}, "max_in_flight"),
         ({"retry_policy": {"max_fast_retries": -1}}, "retry_policy"),
+        ({"rate_limit": {"requests": 1}}, "rate_limit"),
+        ({"rate_limit": {"requests": 0, "per_seconds": 1}}, "rate_limit"),
+        ({"is_paused": "perhaps"}, "is_paused"),
         ({"retry_policy": {"schedule_ms": [1], "slow_ms": 1}}, "retry_policy"),
         ({"retry_policy": {"schedule_ms": [-1]}}, "retry_policy"),
     ],

@@ -1,0 +1,60 @@
+"""`make bench`: what the queue does, beside its yardsticks, in one run. Figures are this machine's; ratios travel.
+
+python -m tests.bench [SCENE...] [--quick]
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from tests.cluster import ROOT, running_cluster
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
+    parser.add_argument("scenes", nargs="*", help="throughput, lane, lanes, dead, latency; all if none is named")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
+    options = parser.parse_args()
+    with running_cluster(HOOK0_ENVIRONMENT="development") as cluster, tempfile.TemporaryDirectory() as folder:
+        os.environ |= {"DATABASE_URL": cluster.server.url, "DJANGO_SETTINGS_MODULE": "hook0.settings"}
+        port_file = Path(folder) / "port"
+        cluster.start("tests/bench/sink.py", str(port_file))
+        while not port_file.exists() or not port_file.read_text():
+            time.sleep(0.05)
+        return run(cluster, f"http://127.0.0.1:{port_file.read_text()}", options)
+
+
+def run(cluster, sink: str, options: argparse.Namespace) -> int:
+    import django  # noqa: PLC0415 - its settings want the cluster's URL
+
+    django.setup()
+    from tests.bench import report, scenes  # noqa: PLC0415
+    from tests.bench.stage import Stage  # noqa: PLC0415
+
+    part = 0.1 if options.quick else 1.0
+    known: dict[str, Callable[[Stage], Iterator[scenes.Row]]] = {
+        "throughput": partial(scenes.throughput, events=int(40_000 * part)),
+        "lane": partial(scenes.one_lane, events=int(400 * part)),
+        "lanes": partial(scenes.many_lanes, lanes=1000, events=int(30_000 * part)),
+        "dead": partial(scenes.dead_endpoints, seconds=30 * part),
+        "latency": partial(scenes.latency, seconds=20 * part),
+    }
+    rows = []
+    for name in options.scenes or known:
+        for row in known[name](Stage(cluster, sink)):
+            rows.append(row)
+            sys.stdout.write(report.line(row) + "\n")
+            sys.stdout.flush()
+    folder = ROOT / "var" / "bench"
+    report.write(folder, rows)
+    sys.stdout.write(f"\nWritten to {folder}/bench.json and bench.svg\n")
+    return int(any(row.ok is False for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,127 @@
+"""The measurements: each returns rows of the report, a figure beside its yardstick from the same run."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import requests
+
+from events.ingest import ingest
+from tests.bench.stage import Stage, an_event, load, percentile, rate
+from tests.factories import make_fifo, make_subscription
+
+BENCH = {"event_types": ["bench.*"], "labels": {"bench": "yes"}}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report; `bar` is the least ratio, or with `at_most` the greatest, that will do."""
+
+    what: str
+    value: float
+    unit: str
+    yardstick: str = ""
+    ratio: float | None = None
+    bar: float | None = None
+    at_most: bool = False
+
+    @property
+    def ok(self) -> bool | None:
+        if self.ratio is None or self.bar is None:
+            return None
+        return self.ratio <= self.bar if self.at_most else self.ratio >= self.bar
+
+
+def throughput(stage: Stage, *, events: int) -> Iterator[Row]:
+    """Deliveries per second, end to end, beside the bare sender and a worker that sends inside its transaction."""
+    naive_events = max(500, events // 20)
+    application = stage.empty()
+    make_subscription(application, url=stage.url("/ok"), **BENCH)
+    load(application, naive_events)
+    stage.run("tests/bench/yardsticks.py", "naive", stage.cluster.server.url, count=1)
+    naive = rate(stage.counts()[0])
+    yield Row("naive worker, 1 process of 16 threads", naive, "deliveries/s")
+    for processes in (1, 2):
+        stage.run("tests/bench/yardsticks.py", "bare", stage.url("/ok"), str(events // processes), count=processes)
+        bare = rate(stage.counts()[0])
+        yield Row(f"bare sender, {processes} process(es)", bare, "requests/s")
+        application = stage.empty()
+        for n in range(50):
+            make_subscription(
+                application, url=stage.url("/ok"), max_in_flight=1000, event_types=["bench.*"], labels={"n": str(n)}
+            )
+        load(application, events, spread=50)
+        with stage.pumps(processes):
+            stage.cluster.wait_until_quiet(300)
+        ours = rate(stage.counts()[0])
+        what = f"deliveries without order, {processes} process(es)"
+        yield Row(what, ours, "deliveries/s", "bare sender", ours / bare, 0.25)
+        yield Row(what, ours, "deliveries/s", "naive worker", ours / naive, 8.0)
+
+
+def one_lane(stage: Stage, *, events: int) -> Iterator[Row]:
+    """A lane against a receiver that takes 20 ms, beside one client that sends one after the other."""
+    session = requests.Session()
+    session.trust_env = False
+    for _ in range(events):
+        session.post(stage.url("/slow"), data=b"x" * 1000, timeout=15)
+    sequential = rate(stage.counts()[0])
+    application = stage.empty()
+    make_fifo(application, url=stage.url("/slow"), **BENCH)
+    load(application, events)
+    with stage.pumps(1):
+        stage.cluster.wait_until_quiet(300)
+    ours = rate(stage.counts()[0])
+    yield Row("one lane, receiver of 20 ms", ours, "deliveries/s", "sequential client", ours / sequential, 0.9)
+
+
+def many_lanes(stage: Stage, *, lanes: int, events: int) -> Iterator[Row]:
+    """A thousand lanes at once."""
+    application = stage.empty()
+    make_fifo(application, url=stage.url("/ok"), fifo_key="ordering_key", **BENCH)
+    load(application, events, spread=lanes)
+    with stage.pumps(2):
+        stage.cluster.wait_until_quiet(300)
+    yield Row(f"{lanes:,} lanes at once, 2 processes", rate(stage.counts()[0]), "deliveries/s")
+
+
+def dead_endpoints(stage: Stage, *, seconds: float) -> Iterator[Row]:
+    """The p99 of 80 healthy endpoints, with and without 20 dead ones beside them."""
+    p99 = {}
+    for dead in (0, 20):
+        application = stage.empty()
+        for n in range(100):
+            path = "/dead" if n >= 80 and dead else "/ok"
+            labels = {"n": str(n)}
+            make_subscription(application, url=stage.url(path), timeout_ms=1000, event_types=["bench.*"], labels=labels)
+        with stage.pumps(2):
+            publish(application, per_second=100, seconds=15.0, spread=100)  # the circuits of the dead open
+            stage.counts()
+            publish(application, per_second=100, seconds=seconds, spread=100)
+            time.sleep(1)
+        p99[dead] = percentile(stage.counts()[1], 0.99)
+    ratio = p99[20] / p99[0]
+    yield Row("p99 of the healthy, none dead", p99[0] * 1000, "ms")
+    yield Row("p99 of the healthy, 20 of 100 dead", p99[20] * 1000, "ms", "none dead", ratio, 1.1, at_most=True)
+
+
+def latency(stage: Stage, *, seconds: float) -> Iterator[Row]:
+    """From before the publish call to the receiver."""
+    for per_second in (50, 200):
+        application = stage.empty()
+        make_subscription(application, url=stage.url("/ok"), **BENCH)
+        with stage.pumps(2):
+            publish(application, per_second=per_second, seconds=2.0)
+            stage.counts()
+            publish(application, per_second=per_second, seconds=seconds)
+            time.sleep(1)
+        p95 = percentile(stage.counts()[1], 0.95)
+        yield Row(f"latency at {per_second}/s, p95", p95 * 1000, "ms", "50 ms", p95 / 0.05, 1.0, at_most=True)
+
+
+def publish(application, *, per_second: float, seconds: float, spread: int = 1) -> None:
+    """One event after the other, at an even pace."""
+    began = time.monotonic()
+    for number in range(int(per_second * seconds)):
+        time.sleep(max(0.0, began + number / per_second - time.monotonic()))
+        ingest(application.id, [an_event(number % spread, sent=time.time())])

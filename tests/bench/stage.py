@@ -1,0 +1,106 @@
+"""What the benchmarks stand on: a cluster, a sink, pumps, and events to deliver."""
+
+import json
+import subprocess
+import time
+import urllib.request
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from events.ingest import NewEvent, ingest
+from tenants.models import Application
+from tests.cluster import Cluster
+from tests.factories import make_application, make_event_type
+
+EVENT_TYPE = "bench.event.sent"
+BATCH = 500
+PAYLOAD_BYTES = 1000
+
+
+@dataclass
+class Stage:
+    """A cluster and a sink that is a process of its own."""
+
+    cluster: Cluster
+    sink: str
+
+    def url(self, path: str) -> str:
+        return f"{self.sink}{path}"
+
+    def counts(self) -> tuple[list[float], list[float]]:
+        """When requests came since the last call, and how long after their event was sent."""
+        with urllib.request.urlopen(self.url("/counts"), timeout=30) as answer:  # noqa: S310 - our own sink
+            known = json.load(answer)
+        return sorted(known["arrivals"]), sorted(known["latencies"])
+
+    def empty(self) -> Application:
+        """Empty tables, and an application."""
+        self.cluster.empty()
+        self.counts()
+        application = make_application()
+        make_event_type(application, EVENT_TYPE)
+        return application
+
+    @contextmanager
+    def pumps(self, count: int, **settings: str) -> Iterator[None]:
+        """So many pumps, awake when the block begins."""
+        self.cluster.settings |= settings
+        pumps = [self.cluster.start("manage.py", "deliver") for _ in range(count)]
+        self._wait_for_pumps(count)
+        try:
+            yield
+        finally:
+            for pump in pumps:
+                pump.terminate()
+            for pump in pumps:
+                pump.wait(60)
+
+    def _wait_for_pumps(self, count: int) -> None:
+        while True:
+            ((connected,),) = self.cluster.query(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'hook0 pump%%'"
+            )
+            if connected >= count:
+                return
+            time.sleep(0.05)
+
+    def run(self, *arguments: str, count: int) -> None:
+        """So many processes of a yardstick, to their end."""
+        processes: list[subprocess.Popen] = [self.cluster.start(*arguments) for _ in range(count)]
+        for process in processes:
+            process.wait(600)
+
+
+def an_event(index: int = 0, *, sent: float | None = None) -> NewEvent:
+    body = f'{{"sent": {sent}, "x": "'.encode() if sent else b'{"x": "'
+    return NewEvent(
+        event_id=uuid.uuid4(),
+        event_type=EVENT_TYPE,
+        payload=body + b"x" * (PAYLOAD_BYTES - len(body) - 2) + b'"}',
+        payload_content_type="application/json",
+        labels={"bench": "yes", "n": str(index)},
+        metadata={},
+        occurred_at=datetime.now(UTC),
+        ordering_key=str(index),
+    )
+
+
+def load(application: Application, count: int, *, spread: int = 1) -> None:
+    """So many events, in batches; `spread` is over how many keys and labels."""
+    for start in range(0, count, BATCH):
+        batch = [an_event(number % spread) for number in range(start, min(count, start + BATCH))]
+        ingest(application.id, batch)
+
+
+def rate(arrivals: Sequence[float]) -> float:
+    """Per second, from the first arrival to the last, without the first and the last tenth."""
+    tenth = len(arrivals) // 10
+    middle = arrivals[tenth : len(arrivals) - tenth]
+    return (len(middle) - 1) / (middle[-1] - middle[0])
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]

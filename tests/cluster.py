@@ -1,0 +1,107 @@
+"""A database cluster of its own, which may be shot, and processes that work on it."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from hook0.embedded import postgres
+from hook0.embedded.server import Server
+from hook0.programs import end, spawn
+from tests.embedded_services import temporary_home
+
+ROOT = Path(__file__).parent.parent
+TABLES = "organization, event, request_attempt, attempt_log, dead_letter, operator_action, pump_beacon"
+QUIET_SECONDS = 90
+
+
+@dataclass
+class Cluster:
+    """PostgreSQL with our tables, and the children that were started on it."""
+
+    home: Path
+    server: Server
+    settings: dict[str, str] = field(default_factory=dict)
+    children: list[subprocess.Popen] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.serve()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "DATABASE_URL": self.server.url, "PYTHONPATH": str(ROOT), **self.settings}
+
+    @property
+    def log(self) -> Path:
+        return self.home / "log" / "children.log"
+
+    def serve(self) -> None:
+        self.process = spawn(self.server.program, self.home / "log" / "postgres.log")
+        is_ready = self.server.program.is_ready
+        while not (is_ready and is_ready()):
+            assert self.process.poll() is None, (self.home / "log" / "postgres.log").read_text()[-3000:]
+            time.sleep(0.05)
+
+    def restart_immediately(self) -> None:
+        """As a power cut for the server: no checkpoint, no good-bye."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(30)
+        self.serve()
+
+    def query(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self.server.url, autocommit=True) as connection:
+            cursor = connection.execute(sql, parameters)
+            return cursor.fetchall() if cursor.description else []
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen:
+        """A Python process of the checkout; what it says on stderr is in the log."""
+        with self.log.open("a") as errors:
+            child = subprocess.Popen(
+                [sys.executable, *arguments], cwd=ROOT, env=self.environment, text=True, stderr=errors, **options
+            )
+        self.children.append(child)
+        return child
+
+    def wait_until_quiet(self, seconds: float = QUIET_SECONDS) -> int:
+        """Until nothing is pending, or for so long; how much is left."""
+        deadline = time.monotonic() + seconds
+        while True:
+            ((pending,),) = self.query("SELECT count(*) FROM request_attempt")
+            if not pending or time.monotonic() > deadline:
+                return int(pending)
+            time.sleep(0.1)
+
+    def end_children(self) -> None:
+        for child in self.children:
+            if child.poll() is None:
+                child.send_signal(signal.SIGCONT)
+                child.kill()
+            child.wait()
+        self.children = []
+
+    def empty(self) -> None:
+        self.query(f"TRUNCATE {TABLES} RESTART IDENTITY CASCADE")
+
+
+@contextmanager
+def running_cluster(kind: type[Cluster] = Cluster, **settings: str) -> Iterator[Cluster]:
+    """A cluster for as long as the block lasts; its children are told `settings`."""
+    with temporary_home() as home:
+        (home / "log").mkdir()
+        server = postgres.prepare(home, os.environ.get("HOOK0_POSTGRES_BIN", ""))
+        cluster = kind(home, server, settings)
+        try:
+            migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+            subprocess.run(migrate, cwd=ROOT, env=cluster.environment, check=True)
+            yield cluster
+        finally:
+            cluster.end_children()
+            end(server.program, cluster.process)
