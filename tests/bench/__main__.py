@@ -4,6 +4,7 @@ python -m tests.bench [SCENE...] [--quick]
 """
 
 import argparse
+import logging
 import os
 import sys
 import tempfile
@@ -33,6 +34,8 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
     import django  # noqa: PLC0415 - its settings want the cluster's URL
 
     django.setup()
+    # The pumps here are awake, and there is no broker to ring.
+    logging.getLogger("delivery.doorbell").setLevel(logging.ERROR)
     from tests.bench import report, scenes  # noqa: PLC0415
     from tests.bench.stage import Stage  # noqa: PLC0415
 

@@ -48,7 +48,7 @@ class Stage:
     def pumps(self, count: int, **settings: str) -> Iterator[None]:
         """So many pumps, awake when the block begins."""
         self.cluster.settings |= settings
-        pumps = [self.cluster.start("manage.py", "deliver") for _ in range(count)]
+        pumps = [self.cluster.start("manage.py", "deliver", stdout=subprocess.DEVNULL) for _ in range(count)]
         self._wait_for_pumps(count)
         try:
             yield
