@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
-from tenants.readonly import ReadOnlyAdmin
+from tenants.admin_pages import ReadOnlyAdmin
 
 
 @admin.register(Lane)

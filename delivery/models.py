@@ -99,6 +99,7 @@ class RequestAttempt(models.Model):
     is_cancelled = models.BooleanField(db_default=False, help_text="It leaves when its turn comes, unsent.")
 
     class Meta:
+        verbose_name, verbose_name_plural = "pending delivery", "pending deliveries"
         db_table = "request_attempt"
         indexes = [
             # take_attempts.sql: index order is claim order inside a subscription
@@ -157,6 +158,7 @@ class AttemptLog(models.Model):
     retry_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "ended attempt"
         db_table = "attempt_log"  # made by the migration's SQL: Django knows no partitions
 
     def __str__(self) -> str:

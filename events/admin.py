@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from events.models import Event
-from tenants.readonly import ReadOnlyAdmin
+from tenants.admin_pages import ReadOnlyAdmin
 
 
 @admin.register(Event)

@@ -17,6 +17,9 @@ api = [
     path("subscriptions/<uuid:subscription_id>/", SubscriptionView.as_view()),
 ]
 
+admin.site.site_header = admin.site.site_title = "hook0"
+admin.site.index_title = "Webhooks that keep their order"
+
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),

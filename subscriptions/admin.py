@@ -1,7 +1,7 @@
 from django.contrib import admin
 
 from subscriptions.models import Subscription
-from tenants.readonly import ReadOnlyAdmin
+from tenants.admin_pages import ReadOnlyAdmin
 
 
 @admin.register(Subscription)

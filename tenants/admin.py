@@ -1,15 +1,16 @@
 from django.contrib import admin
 
+from tenants.admin_pages import UndeletableAdmin
 from tenants.models import Application, EventType, Organization
 
 
 @admin.register(Organization)
-class OrganizationAdmin(admin.ModelAdmin):
+class OrganizationAdmin(UndeletableAdmin):
     list_display = ("name", "id", "created_at")
 
 
 @admin.register(Application)
-class ApplicationAdmin(admin.ModelAdmin):
+class ApplicationAdmin(UndeletableAdmin):
     list_display = ("name", "organization", "id", "created_at")
     list_filter = ("organization",)
     search_fields = ("name", "id")

@@ -201,6 +201,7 @@ class Migration(migrations.Migration):
                         ),
                     ],
                     options={
+                        "verbose_name": "ended attempt",
                         "db_table": "attempt_log",
                     },
                 ),
