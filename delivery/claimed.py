@@ -21,6 +21,7 @@ class Claimed:
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
+    wait: float  # seconds to put it off: its event is delayed, or nobody may send to its endpoint now
     leased_at: float
     visit_began: float  # when this pump came to the lane
 
@@ -42,8 +43,12 @@ class Claimed:
     limited: bool  # by a rate, or by a circuit that is not closed
     failing: bool  # the last answer of the endpoint was an outage
 
-    wait: float = 0.0  # seconds to put it off, because nobody may send to this endpoint now
     is_probe: bool = False  # the one request that tries whether the endpoint is back
+
+    @property
+    def asks(self) -> bool:
+        """Whether a permit is needed before it is sent."""
+        return self.limited and not (self.wait or self.is_cancelled or self.is_paused)
 
     @property
     def blocks(self) -> bool:

@@ -10,7 +10,7 @@ from delivery.tasks import pump
 logger = logging.getLogger(__name__)
 
 QUIET_SECONDS = 0.05  # after a ring
-SULK_SECONDS = 1.0  # after the broker did not answer: beat, or a pump that is awake, finds the work anyway
+SULK_SECONDS = 5.0  # after the broker did not answer: beat, or a pump that is awake, finds the work anyway
 MESSAGE_LIFE_SECONDS = 5
 
 _quiet_until = 0.0
@@ -22,9 +22,10 @@ def ring() -> None:
     now = time.monotonic()
     if now < _quiet_until:
         return
-    _quiet_until = now + QUIET_SECONDS
+    _quiet_until = now + SULK_SECONDS  # for the other threads, while this one finds out
     try:
         pump.apply_async(expires=MESSAGE_LIFE_SECONDS, retry=False)
     except (OperationalError, OSError) as problem:
-        _quiet_until = now + SULK_SECONDS
         logger.warning("The broker does not answer, deliveries wait for the next look: %s", problem)
+    else:
+        _quiet_until = now + QUIET_SECONDS

@@ -1,12 +1,16 @@
 """What keeps the queue going beside the pumps: each function is one round of one job."""
 
 import logging
+import uuid
 from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import F
 
+from delivery.audit import Operator, record
 from delivery.statements import statement
+from subscriptions.models import Subscription
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +27,28 @@ def reap(*, now: datetime | None = None) -> int:
     if freed:
         logger.warning("%d leases had expired: their deliveries are tried again", freed)
     return freed
+
+
+def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
+    """Disable the subscriptions whose every request has failed for longer than they allow; which ones."""
+    moment = now or datetime.now(UTC)
+    with transaction.atomic(durable=True):
+        failing = list(
+            Subscription.objects.select_for_update(no_key=True, of=("self",))
+            .filter(is_enabled=True, deleted_at=None, disable_after_hours__isnull=False)
+            .filter(state__failing_since__lte=moment - F("disable_after_hours") * timedelta(hours=1))
+            .select_related("state")
+        )
+        for subscription in failing:
+            subscription.is_enabled = False
+            subscription.disabled_reason = (
+                f"Every request has failed since {subscription.state.failing_since:%F %H:%M} UTC"
+            )
+            subscription.save(update_fields=["is_enabled", "disabled_reason", "updated_at"])
+            reason = Operator("hook0", subscription.disabled_reason)
+            record(reason, "disable_subscription", subscription_id=subscription.pk)
+            logger.warning("Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason)
+    return [subscription.pk for subscription in failing]
 
 
 def make_partitions(*, now: datetime | None = None) -> list[str]:

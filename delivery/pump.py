@@ -95,19 +95,15 @@ class Pump:
 
     def _start(self, claimed: Claimed) -> None:
         """Begin the request, unless this claim is better given back."""
-        wait = (claimed.due_at - datetime.now(UTC)).total_seconds()
-        policy = _policy(claimed)
         if claimed.is_cancelled:
             self._ended.append(Ended(claimed, Decision("cancel"), stay=self._stays_with(claimed)))
         elif claimed.is_paused:
             self._ended.append(Ended(claimed, Decision("park" if claimed.lane_id else "defer")))
-        elif claimed.lane_id is not None and wait > 0:
-            self._ended.append(Ended(claimed, Decision("defer", wait)))
-        elif claimed.tries > policy.max_tries:
-            outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
-            self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
         elif claimed.wait:
             self._ended.append(Ended(claimed, Decision("defer", claimed.wait)))
+        elif claimed.tries > _policy(claimed).max_tries:
+            outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
+            self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
         elif self._would_crowd_out(claimed):
             self._ended.append(Ended(claimed, Decision("defer", CROWD_SECONDS)))
         elif time.monotonic() - claimed.leased_at > self._queue.lease_margin:
@@ -120,6 +116,8 @@ class Pump:
         """The last quarter of the window is for who has less than a quarter: many lanes of one slow endpoint, or its
         time-outs before the circuit opens, must leave room for the others."""
         quarter = self._window // 4
+        if claimed.is_probe:
+            return False
         return self._sender.in_flight >= 3 * quarter and self._requests[claimed.subscription_id] >= quarter > 0
 
     def _collect(self) -> None:

@@ -53,6 +53,7 @@ class Lease(NamedTuple):
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
+    wait: float
 
 
 class LowWater:
@@ -204,26 +205,29 @@ class Queue:
             for lease in leases
             if lease.delivery_id in content
         ]
-        return self._ask_for_permits(claimed) if any(each.limited for each in claimed) else claimed
+        return self._ask_for_permits(claimed) if any(each.asks for each in claimed) else claimed
 
     def _ask_for_permits(self, claimed: list[Claimed]) -> list[Claimed]:
         """Let go only as many as a rate limit or a circuit allows; the others are put off."""
-        wanted = Counter(each.subscription_id for each in claimed if each.limited)
+        wanted = Counter(each.subscription_id for each in claimed if each.asks)
         answers = self._execute(
             "permits",
             subscriptions=list(wanted),
             wanted=list(wanted.values()),
             margin=self.lease_margin,
         )
-        permits = {subscription: [*rest, 0] for subscription, *rest in answers}
+        permits = {subscription: permit for subscription, *permit in answers}
+        used: Counter[uuid.UUID] = Counter()
         asked = []
         for each in claimed:
-            if each.limited and each.subscription_id in permits:
-                permit = permits[each.subscription_id]
-                granted, probe, pause, used = permit
-                permit[3] += 1
-                wait = 0.0 if used < granted else pause * (1 if each.failing else used - granted + 1)
-                asked.append(replace(each, wait=wait, is_probe=probe and not wait))
+            if each.asks and each.subscription_id in permits:
+                granted, is_probe, pause = permits[each.subscription_id]
+                used[each.subscription_id] += 1
+                in_line = used[each.subscription_id] - granted
+                if in_line <= 0:
+                    asked.append(replace(each, is_probe=is_probe))
+                else:
+                    asked.append(replace(each, wait=pause if each.failing else pause * in_line))
             else:
                 asked.append(each)
         return asked

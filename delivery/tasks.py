@@ -28,6 +28,12 @@ def reap() -> None:
 
 
 @shared_task
+def disable_failing() -> None:
+    """Disable what has only failed for longer than its subscription allows."""
+    maintenance.disable_failing()
+
+
+@shared_task
 def keep_partitions() -> None:
     """Make the attempt log's days ahead and drop those past retention."""
     maintenance.make_partitions()

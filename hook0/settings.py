@@ -312,14 +312,17 @@ CELERY_WORKER_SEND_TASK_EVENTS = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False  # a pump needs no broker
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_CONNECTION_MAX_RETRIES = None
-CELERY_BROKER_TRANSPORT_OPTIONS = (
+# Who publishes tries a new connection once, at once: beat, whose own has gone, and whoever rings after an ingest, who
+# must not wait for a broker that is away.
+_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
+CELERY_TASK_PUBLISH_RETRY = True
+CELERY_TASK_PUBLISH_RETRY_POLICY = _ONCE
+CELERY_BROKER_CONNECTION_TIMEOUT = 1
+CELERY_BROKER_TRANSPORT_OPTIONS = _ONCE | (
     {"socket_timeout": 5, "socket_connect_timeout": 1, "retry_on_timeout": False}
     if CELERY_BROKER_URL.startswith("redis")
     else {}
 )
-# Beat opens a new connection once, when its own has gone; whoever rings after an ingest does not wait even for that.
-CELERY_TASK_PUBLISH_RETRY = True
-CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
 
 LOGGING = {
     "version": 1,

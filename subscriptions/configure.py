@@ -6,10 +6,17 @@ from django.db import transaction
 
 from subscriptions.models import Subscription, SubscriptionState
 
+DISABLE_AFTER_HOURS = 120
+
 
 @transaction.atomic
 def create_subscription(**fields: Any) -> Subscription:
-    """A subscription, with the row that the queue keeps of it."""
+    """A subscription, with the row that the queue keeps of it.
+
+    Where order matters, nobody but a person decides to leave events out: FIFO is not disabled by default.
+    """
+    if "disable_after_hours" not in fields:
+        fields["disable_after_hours"] = None if fields.get("fifo_mode") else DISABLE_AFTER_HOURS
     subscription = Subscription.objects.create(**fields)
     SubscriptionState.objects.create(subscription=subscription, fifo_mode=subscription.fifo_mode)
     return subscription

@@ -36,4 +36,4 @@ UPDATE request_attempt a
   FROM chosen, subscription s
  WHERE a.id = chosen.id AND s.id = a.subscription_id
 RETURNING a.id, a.event_id, a.subscription_id, a.lane_id, a.lane_seq, a.epoch, a.tries, a.created_at, a.due_at,
-          a.is_cancelled
+          a.is_cancelled, 0.0::float

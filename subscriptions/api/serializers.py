@@ -120,6 +120,12 @@ class SubscriptionPost(serializers.Serializer[Any]):
     )
 
     rate_limit = RateLimit(required=False, allow_null=True, default=None)
+    disable_after_hours = serializers.IntegerField(
+        min_value=limits.DISABLE_AFTER_HOURS[0],
+        max_value=limits.DISABLE_AFTER_HOURS[1],
+        required=False,
+        allow_null=True,
+    )
     is_paused = serializers.BooleanField(required=False, default=False)
 
     def validate_event_types(self, names: list[str]) -> list[str]:

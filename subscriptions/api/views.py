@@ -77,6 +77,8 @@ def show(subscription: Subscription) -> dict[str, Any]:
         "max_in_flight": subscription.max_in_flight,
         "rate_limit": subscription.rate_limit,
         "is_paused": subscription.is_paused,
+        "disable_after_hours": subscription.disable_after_hours,
+        "disabled_reason": subscription.disabled_reason or None,
     }
 
 

@@ -35,7 +35,8 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
 
     django.setup()
     # The pumps here are awake, and there is no broker to ring.
-    logging.getLogger("delivery.doorbell").setLevel(logging.ERROR)
+    for name in ("delivery.doorbell", "kombu"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     from tests.bench import report, scenes  # noqa: PLC0415
     from tests.bench.stage import Stage  # noqa: PLC0415
 

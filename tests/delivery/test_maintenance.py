@@ -5,7 +5,7 @@ from django.db import connection
 
 from delivery import lanes, maintenance
 from delivery.audit import Operator
-from delivery.models import AttemptLog, Lane, Phase, RequestAttempt
+from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt
 from delivery.outcome import Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
@@ -91,3 +91,24 @@ def test_a_try_is_logged_into_its_day(db):
             " true, now(), now(), now() RETURNING tableoid::regclass::text"
         )
         assert cursor.fetchone() == (f"attempt_log_{datetime.now(UTC):%Y%m%d}",)
+
+
+@pytest.mark.parametrize(
+    ("hours", "failing_hours", "disabled"), [(24, 25, True), (24, 23, False), (None, 9999, False), (24, None, False)]
+)
+def test_what_has_only_failed_for_long_is_disabled_and_says_why(application, hours, failing_hours, disabled):
+    subscription = make_subscription(application, disable_after_hours=hours)
+    publish(application)
+    since = datetime.now(UTC) - timedelta(hours=failing_hours) if failing_hours else None
+    SubscriptionState.objects.update(failing_since=since)
+    assert maintenance.disable_failing() == ([subscription.id] if disabled else [])
+    subscription.refresh_from_db()
+    assert subscription.is_enabled is not disabled
+    assert ("has failed since" in subscription.disabled_reason) is disabled
+    assert OperatorAction.objects.filter(action="disable_subscription").exists() is disabled
+    assert RequestAttempt.objects.count() == 1  # what was pending completes
+
+
+def test_fifo_is_disabled_by_a_person_alone_unless_it_asks_for_it(application):
+    assert make_fifo(application).disable_after_hours is None
+    assert make_subscription(application).disable_after_hours == 120
