@@ -25,13 +25,14 @@ class Claimed:
     leased_at: float
     visit_began: float  # when this pump came to the lane
 
-    is_paused: bool
     event_id: uuid.UUID
     event_type: str
     payload: bytes
     payload_content_type: str
     received_at: datetime
     backoff_schedule: Sequence[int] | None
+
+    is_paused: bool
     method: str
     url: str
     headers: Mapping[str, str]

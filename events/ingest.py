@@ -1,7 +1,6 @@
 """The one way in: events are stored and become deliveries in one short transaction."""
 
 import base64
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from enum import Enum
 from functools import cache
 from pathlib import Path
 
+import orjson
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected
 
@@ -91,13 +91,13 @@ def _may_pass(problem: Exception) -> bool:
 
 
 def _json(events: Sequence[NewEvent]) -> str:
-    return json.dumps(
+    """All events as one parameter: ten times cheaper than a list of values for each."""
+    return orjson.dumps(
         [
             asdict(event) | {"ordinal": ordinal, "payload": base64.b64encode(event.payload).decode()}
             for ordinal, event in enumerate(events)
-        ],
-        default=str,
-    )
+        ]
+    ).decode()
 
 
 @cache
