@@ -10,6 +10,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+import redis
 import requests
 
 from hook0.receiver import Receiver
@@ -185,6 +186,28 @@ def test_the_demo_shows_order_in_a_minute(product):
     fifo, _, ordinary = demo.stdout.partition("ordinary subscription")
     assert "=> in order: created paid packed shipped delivered returned refunded closed" in fifo
     assert "everything arrived" in ordinary
+
+
+def test_a_broker_that_is_flushed_again_and_again_loses_nothing(product, receiver):
+    """Its messages are doorbells: what was not rung for is looked at all the same."""
+    subscribe(product, receiver, "/flushed", labels={"demo": "flushed"}, fifo_mode=True)
+    with redis.Redis.from_url(product.credentials.broker_url) as broker:
+        for number in range(20):
+            broker.flushall()
+            call(
+                product,
+                "POST",
+                "event/",
+                event_type="demo.greeting.sent",
+                payload=str(number),
+                payload_content_type="text/plain",
+                occurred_at="2026-01-01T00:00:00Z",
+                labels={"demo": "flushed"},
+            )
+            broker.flushall()
+            time.sleep(0.1)
+    webhooks = arrived(receiver, "/flushed", 20)
+    assert [int(each.body) for each in webhooks] == list(range(20))
 
 
 def test_work_goes_on_after_the_delivery_worker_was_killed(product, receiver):
