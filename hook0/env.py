@@ -125,6 +125,7 @@ def url(*schemes: str) -> Callable[[str], str]:
         if not raw:
             return raw
         parts = urlsplit(raw)
+        _ = parts.port  # raises where it is no number
         if parts.scheme not in schemes:
             raise ValueError(f"it must start with {' or '.join(f'{scheme}://' for scheme in schemes)}")
         if not parts.hostname and not parts.query:

@@ -35,6 +35,8 @@ def read_credentials(home: Path) -> Credentials:
         return Credentials()
     except ValueError as problem:
         raise ValueError(f"{home / CREDENTIALS} is not JSON ({problem}): mend it or remove it") from None
+    if not isinstance(stored, dict):
+        raise ValueError(f"{home / CREDENTIALS} is not an object: mend it or remove it")
     known = {field.name for field in fields(Credentials)}
     return Credentials(**{name: value for name, value in stored.items() if name in known})
 

@@ -1,9 +1,11 @@
 """The one shape of an error: every exception of the API becomes a Problem document (RFC 9457)."""
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -16,7 +18,10 @@ from tenants.problems import (
     Problem,
 )
 
+logger = logging.getLogger(__name__)
+
 CONTENT_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = 5
 
 
 class Validation(Problem):
@@ -63,13 +68,23 @@ def answer(exception: Exception, context: Mapping[str, Any]) -> Response | None:
     response = Response(document(problem), status=problem.status_code, content_type=CONTENT_TYPE)
     if isinstance(problem, AuthNoAuthorizationHeader):
         response["WWW-Authenticate"] = "Bearer"
-    if wait := getattr(exception, "wait", None):
+    if problem.status_code == ServiceUnavailable.status_code:
+        response["Retry-After"] = str(RETRY_AFTER_SECONDS)
+    elif wait := getattr(exception, "wait", None):
         response["Retry-After"] = str(int(wait))
     return response
 
 
+def _unavailable(error: DatabaseError) -> Problem | None:
+    """The database does not answer; any other trouble with it is a bug of ours."""
+    if not isinstance(error, (OperationalError, InterfaceError)):
+        return None
+    logger.error("The database does not answer: %s", error)
+    return ServiceUnavailable()
+
+
 # What a client is told of the framework's own exceptions; the first that fits counts.
-_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
+_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem | None]], ...] = (
     (Problem, lambda problem: problem),
     (exceptions.ValidationError, lambda error: Validation(validation=_validation(error.get_full_details()))),
     (
@@ -84,6 +99,7 @@ _TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (Http404, lambda _: NotFound()),
     (exceptions.MethodNotAllowed, lambda _: MethodNotAllowed()),
     (exceptions.Throttled, lambda _: RateLimited()),
+    (DatabaseError, _unavailable),
 )
 
 
@@ -109,7 +125,7 @@ def catalogue() -> list[dict[str, Any]]:
     return [document(kind()) for kind in sorted(_kinds(Problem), key=lambda kind: kind.__name__)]
 
 
-def not_found(_request: HttpRequest, _exception: Exception) -> JsonResponse:
+def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
     return _plain(NotFound())
 
 

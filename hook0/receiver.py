@@ -13,7 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 KEPT = 100_000
@@ -138,11 +138,24 @@ class Receiver:
 
     def _behave(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
-            wanted: dict[str, Any] = json.loads(body or b"{}")
-            self.behaviours[path] = Behaviour(**wanted)
-        except (ValueError, TypeError) as problem:
+            self.behaviours[path] = _read_behaviour(json.loads(body or b"{}"))
+        except ValueError as problem:
             return 400, json.dumps({"error": str(problem)}).encode()
         return 200, json.dumps(asdict(self.behaviours[path])).encode()
+
+
+def _read_behaviour(wanted: Any) -> Behaviour:
+    """A behaviour that will work, or ValueError with what is wrong."""
+    kinds = {field.name: type(getattr(Behaviour(times=1), field.name)) for field in fields(Behaviour)}
+    if not isinstance(wanted, dict) or set(wanted) - set(kinds):
+        raise ValueError(f"send an object with some of {', '.join(kinds)}")
+    for name, value in wanted.items():
+        if not isinstance(value, kinds[name]) and not (name == "times" and value is None):
+            raise ValueError(f"{name} must be of type {kinds[name].__name__}")
+    behaviour = Behaviour(**wanted)
+    if not 200 <= behaviour.status <= 599 or behaviour.delay_ms < 0 or behaviour.times == 0:
+        raise ValueError("status must be from 200 to 599, delay_ms not negative, times null or at least 1")
+    return behaviour
 
 
 def _write(writer: asyncio.StreamWriter, method: str, status: int, headers: Mapping[str, str], body: bytes) -> None:

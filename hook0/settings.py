@@ -30,7 +30,10 @@ HOME = env.read(
     parse=env.folder,
 )
 # On one's own machine the commands beside `make run` find the running services by themselves.
-_RUNNING = read_credentials(HOME)
+try:
+    _RUNNING = read_credentials(HOME)
+except ValueError as problem:
+    raise ImproperlyConfigured(str(problem)) from None
 
 PORT = env.read(
     "HOOK0_PORT",
@@ -213,6 +216,11 @@ METRICS_PORT = env.read(
     group="Metrics",
     parse=env.integer(1, 65535),
 )
+if METRICS_PORT in {PORT, PORT + 1}:
+    raise ImproperlyConfigured(
+        f"HOOK0_METRICS_PORT: {METRICS_PORT} is the port of the {'API' if METRICS_PORT == PORT else 'receiver'}. "
+        "Choose another."
+    )
 METRICS_DIR = env.read(
     "PROMETHEUS_MULTIPROC_DIR",
     "",
@@ -295,6 +303,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["hook0.parsers.JsonParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "hook0.parsers.JsonWhateverIsAccepted",
     "EXCEPTION_HANDLER": "hook0.problems.answer",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",

@@ -12,7 +12,7 @@ api = [
     path("errors/", ErrorsView.as_view()),
     path("event/", EventView.as_view()),
     path("event_types/", EventTypesView.as_view()),
-    path("event_types/<str:name>/", EventTypeView.as_view()),
+    path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),
     path("subscriptions/<uuid:subscription_id>/", SubscriptionView.as_view()),
 ]
@@ -22,9 +22,10 @@ admin.site.index_title = "Webhooks that keep their order"
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
+    path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
     path("api/v1/", include(api)),
-    re_path("^api/", AnyOtherView.as_view()),
+    re_path("^api(/|$)", AnyOtherView.as_view()),
 ]
 
 handler404 = "hook0.problems.not_found"

@@ -50,6 +50,12 @@ class EventPost(serializers.Serializer[Any]):
         allow_null=True,
     )
 
+    def validate_deliver_at(self, moment: datetime | None) -> datetime | None:
+        if moment and moment > datetime.now(UTC) + timedelta(milliseconds=limits.DELAY_MS):
+            days = timedelta(milliseconds=limits.DELAY_MS).days
+            raise serializers.ValidationError(f"This must be within {days} days from now.", code="max_value")
+        return moment
+
 
 class EventView(APIView):
     def post(self, request: Request) -> Response:

@@ -1,7 +1,10 @@
 """`/event_types/`: what an application may send."""
 
+import uuid
+from contextlib import suppress
 from typing import Any
 
+from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -36,6 +39,17 @@ def show(event_type: EventType) -> dict[str, str]:
     }
 
 
+def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb: str) -> EventType:
+    """The event type of this name, active. Parts may hold dots: what counts is the name they make."""
+    same_name = EventType.objects.filter(application_id=application_id, name=f"{service}.{resource_type}.{verb}")
+    if not same_name.update(deactivated_at=None):
+        with suppress(IntegrityError), transaction.atomic():  # somebody else was faster: theirs is as good
+            EventType.objects.create(
+                application_id=application_id, service=service, resource_type=resource_type, verb=verb
+            )
+    return same_name.get()
+
+
 class EventTypesView(APIView):
     def post(self, request: Request) -> Response:
         """Create an event type, or activate it again."""
@@ -43,8 +57,7 @@ class EventTypesView(APIView):
         body.is_valid(raise_exception=True)
         fields = body.validated_data
         require_application(request, fields["application_id"])
-        event_type, _ = EventType.objects.update_or_create(**fields, defaults={"deactivated_at": None})
-        return Response(show(event_type), status=201)
+        return Response(show(declare(**fields)), status=201)
 
     def get(self, request: Request) -> Response:
         """The active event types of an application, by name."""
@@ -64,6 +77,8 @@ class EventTypeView(APIView):
 
     def _find(self, request: Request, name: str) -> EventType:
         application_id = application_asked_for(request)
+        if "\0" in name:
+            raise NotFound
         found = EventType.objects.filter(application_id=application_id, name=name, deactivated_at=None).first()
         if found is None:
             raise NotFound

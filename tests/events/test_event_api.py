@@ -5,6 +5,8 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import OperationalError
+from django.test import Client
 
 from delivery.models import RequestAttempt
 from events import limits
@@ -128,6 +130,7 @@ def test_a_payload_that_is_not_what_it_says_is_refused(api, application, payload
         ("priority", -1),
         ("delay_ms", -1),
         ("deliver_at", "soon"),
+        ("deliver_at", "9999-12-31T23:59:59Z"),
         ("backoff_schedule", [-1]),
         ("backoff_schedule", "x"),
     ],
@@ -245,3 +248,24 @@ def test_wrong_methods_and_addresses_get_a_problem_document_too(api):
     problem(api.get("/event/"), 405, "MethodNotAllowed")
     problem(api.get("/nothing/here"), 404, "NotFound")
     problem(api.get("/subscriptions/nonsense"), 404, "NotFound")
+
+
+def test_a_client_that_accepts_something_else_gets_json_all_the_same(api, application):
+    answer = api.post("/event/", body(application), Accept="application/xml")
+    assert (answer.status_code, answer["Content-Type"]) == (201, "application/json")
+    assert api.get("/event_types/", application_id=application.id, format="xml").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/nope", "/favicon.ico", "/api", "/api/", "/static/nope.css"])
+def test_an_address_outside_the_api_is_not_found_either(path):
+    problem(Client(raise_request_exception=False).get(path), 404, "NotFound")
+
+
+def test_a_database_that_is_away_is_said_to_be(api, application, monkeypatch):
+    def refuse(*_, **__):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr("events.api.event.ingest", refuse)
+    answer = api.post("/event/", body(application))
+    problem(answer, 503, "ServiceUnavailable")
+    assert answer["Retry-After"] == "5"

@@ -57,3 +57,16 @@ def test_the_application_must_be_named_and_ones_own(api):
     document = problem(api.get("/event_types/"), 422, "Validation")
     assert set(document["validation"]) == {"application_id"}
     problem(api.get("/event_types/", application_id=make_application().id), 403, "Forbidden")
+
+
+def test_what_counts_is_the_name_that_the_parts_make(api, application):
+    api.post("/event_types/", body(application, service="q.w", resource_type="e", verb="r"))
+    answer = api.post("/event_types/", body(application, service="q", resource_type="w.e", verb="r"))
+    assert (answer.status_code, answer.json()["event_type_name"]) == (201, "q.w.e.r")
+    assert api.get("/event_types/q.w.e.r", application_id=application.id).status_code == 200
+
+
+@pytest.mark.parametrize(("name", "status"), [("a%2Fb.b.c", 200), ("a%00b", 404)])
+def test_names_with_odd_characters_can_be_asked_for(api, application, name, status):
+    api.post("/event_types/", body(application, service="a/b", resource_type="b", verb="c"))
+    assert api.get(f"/event_types/{name}", application_id=application.id).status_code == status
