@@ -56,6 +56,12 @@ def read(
         raise ImproperlyConfigured(f"{name}: {shown} will not do: {problem}. {description}") from None
 
 
+def require(*names: str) -> None:
+    """Name all that is missing at once, before the readers would name one after the other."""
+    if missing := [name for name in names if not os.environ.get(name, "").strip()]:
+        raise ImproperlyConfigured(f"Not set: {', '.join(missing)}. docs/reference/settings.md says what each is.")
+
+
 def text(raw: str) -> str:
     return raw
 

@@ -21,6 +21,8 @@ ENVIRONMENT = env.read(
     parse=env.one_of(["development", "production"]),
 )
 PRODUCTION = ENVIRONMENT == "production"
+if PRODUCTION:
+    env.require("HOOK0_SECRET_KEY", "HOOK0_ALLOWED_HOSTS", "DATABASE_URL", "CELERY_BROKER_URL")
 
 HOME = env.read(
     "HOOK0_HOME",

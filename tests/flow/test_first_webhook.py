@@ -70,6 +70,19 @@ def subscribe(product: Product, receiver: Receiver, path: str, **overrides):
     )
 
 
+def send_greeting(product: Product, payload: str, *, label: str) -> None:
+    call(
+        product,
+        "POST",
+        "event/",
+        event_type="demo.greeting.sent",
+        payload=payload,
+        payload_content_type="text/plain",
+        occurred_at="2026-01-01T00:00:00Z",
+        labels={"demo": label},
+    )
+
+
 def arrived(receiver: Receiver, path: str, count: int = 1):
     began = time.monotonic()
     while time.monotonic() - began < PATIENCE_SECONDS:
@@ -155,16 +168,7 @@ def test_metrics_count_what_was_delivered(product, receiver):
 
     before = tries()
     subscribe(product, receiver, "/counted", labels={"demo": "counted"})
-    call(
-        product,
-        "POST",
-        "event/",
-        event_type="demo.greeting.sent",
-        payload="x",
-        payload_content_type="text/plain",
-        occurred_at="2026-01-01T00:00:00Z",
-        labels={"demo": "counted"},
-    )
+    send_greeting(product, "x", label="counted")
     arrived(receiver, "/counted")
     began = time.monotonic()
     while tries() < before + 1 and time.monotonic() - began < PATIENCE_SECONDS:
@@ -194,16 +198,7 @@ def test_a_broker_that_is_flushed_again_and_again_loses_nothing(product, receive
     with redis.Redis.from_url(product.credentials.broker_url) as broker:
         for number in range(20):
             broker.flushall()
-            call(
-                product,
-                "POST",
-                "event/",
-                event_type="demo.greeting.sent",
-                payload=str(number),
-                payload_content_type="text/plain",
-                occurred_at="2026-01-01T00:00:00Z",
-                labels={"demo": "flushed"},
-            )
+            send_greeting(product, str(number), label="flushed")
             broker.flushall()
             time.sleep(0.1)
     webhooks = arrived(receiver, "/flushed", 20)
@@ -224,16 +219,7 @@ def test_work_goes_on_after_the_delivery_worker_was_killed(product, receiver):
     for number in range(20):
         if number == 10:
             os.kill(worker, signal.SIGKILL)
-        call(
-            product,
-            "POST",
-            "event/",
-            event_type="demo.greeting.sent",
-            payload=str(number),
-            payload_content_type="text/plain",
-            occurred_at="2026-01-01T00:00:00Z",
-            labels={"demo": "survives"},
-        )
+        send_greeting(product, str(number), label="survives")
     webhooks = arrived(receiver, "/survives", 20)
     numbers = list(dict.fromkeys(int(each.body) for each in webhooks))
     assert numbers == list(range(20))

@@ -119,3 +119,11 @@ def test_what_was_read_is_known_to_the_reference(monkeypatch: pytest.MonkeyPatch
     read(env.integer(1, 10), "7")
     known = env.Variable("HOOK0_TRIAL", "7", "What it is for.", "Trial", sensitive=False)
     assert env.VARIABLES["HOOK0_TRIAL"] == known
+
+
+def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK0_THERE", "x")
+    monkeypatch.setenv("HOOK0_BLANK", " ")
+    with pytest.raises(ImproperlyConfigured, match=r"^Not set: HOOK0_BLANK, HOOK0_MISSING\."):
+        env.require("HOOK0_THERE", "HOOK0_BLANK", "HOOK0_MISSING")
+    env.require("HOOK0_THERE")
