@@ -1,14 +1,17 @@
 """The measurements: each returns rows of the report, a figure beside its yardstick from the same run."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import requests
 
+from delivery.database import connect
 from events.ingest import ingest
 from tests.bench.stage import Stage, an_event, load, percentile, rate
 from tests.factories import make_fifo, make_subscription
+from tests.plans.explain import FILL_LANES, claim_lanes, fill, heads_of
 
 NAIVE_INDEX = "CREATE INDEX naive_order ON request_attempt (created_at) WHERE lane_id IS NULL AND lease_until IS NULL"
 BENCH = {"event_types": ["bench.*"], "labels": {"bench": "yes"}}
@@ -120,6 +123,20 @@ def latency(stage: Stage, *, seconds: float) -> Iterator[Row]:
             time.sleep(1)
         p95 = percentile(stage.counts()[1], 0.95)
         yield Row(f"latency at {per_second}/s, p95", p95 * 1000, "ms", "50 ms", p95 / 0.05, 1.0, at_most=True)
+
+
+def claim_cost(stage: Stage, *, sizes: Sequence[int]) -> Iterator[Row]:
+    """Pages that a claim of fifty lanes touches, most lanes blocked and one of nearly all there is."""
+    subscription = make_fifo(stage.empty(), fifo_key="ordering_key").pk
+    smallest = 0
+    for pending in sizes:
+        with closing(connect(name="bench")) as connection:
+            connection.execute("SET statement_timeout = 0")
+            fill(connection, FILL_LANES, pending=pending, subscription=subscription)
+            pages = claim_lanes(connection).pages + heads_of(connection).pages
+        smallest = smallest or pages
+        ratio = pages / smallest
+        yield Row(f"a claim at {pending:,} pending", pages, "pages", "the smallest", ratio, 1.1, at_most=True)
 
 
 def publish(application, *, per_second: float, seconds: float, spread: int = 1) -> None:

@@ -1,48 +1,15 @@
 """What a claim costs does not depend on what waits: EXPLAIN (ANALYZE, BUFFERS) at a thousand and at a million."""
 
-import json
-import re
-import uuid
 from collections.abc import Iterator
 
 import pytest
 
 from delivery.database import connect
-from delivery.statements import statement
 from tests.factories import make_application, make_fifo, make_subscription
+from tests.plans.explain import FILL_LANES, FILL_LOOSE, READY, claim_lanes, explain, fill, heads_of
 
-LANES = 2_000
-READY = 50
 SMALL, LARGE = 1_000, 1_000_000
 POLL_PAGES = 10
-
-FILL_LANES = """
--- One lane holds nearly all there is; the others a few each. Most are blocked, the rest wait for a retry hours ahead,
--- but for the ready ones.
-WITH size AS (
-  SELECT n AS id, CASE WHEN n = 1 THEN greatest(1, %(pending)s - 3 * (%(lanes)s - 1)) ELSE 3 END AS depth
-    FROM generate_series(1, %(lanes)s) AS n
-),
-lane AS (
-  INSERT INTO fifo_subscription_state (subscription_id, key, tail_seq, phase, ready_at, since)
-  SELECT %(subscription)s, 'key ' || id, depth,
-         CASE WHEN id <= %(ready)s THEN 1 WHEN id %% 10 = 0 THEN 1 ELSE 3 END,
-         CASE WHEN id <= %(ready)s THEN now() - id * interval '1 ms'
-              WHEN id %% 10 = 0 THEN now() + interval '1 hour' + id * interval '1 s' END,
-         CASE WHEN id > %(ready)s AND id %% 10 <> 0 THEN now() END
-    FROM size
-  RETURNING id, tail_seq
-)
-INSERT INTO request_attempt (id, event_id, subscription_id, lane_id, lane_seq, due_at)
-SELECT gen_random_uuid(), 1, %(subscription)s, lane.id, seq, now() FROM lane, generate_series(1, tail_seq) AS seq
-"""
-FILL_LOOSE = """
--- An enormous subscription with due work, retries far ahead at a higher priority, and work of a lower one.
-INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
-SELECT gen_random_uuid(), 1, %(subscription)s, CASE n %% 4 WHEN 0 THEN 150 WHEN 1 THEN 30 ELSE 100 END,
-       CASE n %% 4 WHEN 0 THEN now() + interval '1 day' ELSE now() - n * interval '1 ms' END
-  FROM generate_series(1, %(pending)s) AS n
-"""
 
 
 @pytest.fixture
@@ -53,78 +20,12 @@ def connection(transactional_db) -> Iterator:
     connection.close()
 
 
-class Explained:
-    """A plan that was carried out, undone, and what it touched."""
-
-    def __init__(self, plan: dict) -> None:
-        self.plan = plan
-        self.pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-
-    def nodes(self, node=None) -> Iterator[dict]:
-        node = node or self.plan
-        yield node
-        for child in node.get("Plans", []):
-            yield from self.nodes(child)
-
-    def read_whole(self) -> set[str]:
-        return {node["Relation Name"] for node in self.nodes() if node["Node Type"] == "Seq Scan"}
-
-    def sorted_rows(self) -> int:
-        return sum(node["Actual Rows"] for node in self.nodes() if "Sort" in node["Node Type"])
-
-
-def explain(connection, name: str, **parameters) -> Explained:
-    """Run a statement as the pump does, with a generic plan, and roll it back."""
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
-    text = re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement(name)).replace("%%", "%")
-    values = ", ".join(_literal(parameters[each]) for each in names)
-    prepared = f"plan_{uuid.uuid4().hex[:8]}"
-    connection.execute(f"PREPARE {prepared} AS {text}")
-    with connection.transaction(force_rollback=True):
-        (answer,) = connection.execute(
-            f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE {prepared} ({values})"
-        ).fetchone()
-    return Explained((json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"])
-
-
-def _literal(value) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, list):
-        return "'{" + ", ".join(str(each) for each in value) + "}'"
-    return f"'{value}'" if isinstance(value, (str, uuid.UUID)) else str(value)
-
-
-def fill(connection, sql: str, **parameters) -> None:
-    connection.execute("TRUNCATE request_attempt, fifo_subscription_state")
-    connection.execute(sql, {**parameters, "lanes": LANES, "ready": READY})
-    connection.execute("VACUUM ANALYZE request_attempt")
-    connection.execute("VACUUM ANALYZE fifo_subscription_state")
-
-
-def claim_lanes(connection, room: int = READY) -> Explained:
-    return explain(connection, "claim_lanes", now=None, low="-infinity", room=room, margin=15.0)
-
-
 def test_the_claim_of_lanes_costs_the_same_at_a_thousand_and_at_a_million(connection):
     subscription = make_fifo(make_application(), fifo_key="ordering_key").id
     pages = {}
     for pending in (SMALL, LARGE):
         fill(connection, FILL_LANES, pending=pending, subscription=subscription)
-        claim = claim_lanes(connection)
-        lanes = connection.execute(
-            "SELECT id, head_seq FROM fifo_subscription_state WHERE phase = 1 AND ready_at <= now()"
-        ).fetchall()
-        assert len(lanes) == READY
-        heads = explain(
-            connection,
-            "heads",
-            lanes=[lane for lane, _ in lanes],
-            numbers=[number for _, number in lanes],
-            epochs=[1] * READY,
-            tries=[1] * READY,
-            due=["2026-01-01"] * READY,
-        )
+        claim, heads = claim_lanes(connection), heads_of(connection)
         for plan in (claim, heads):
             assert not plan.read_whole() & {"fifo_subscription_state", "request_attempt"}
             assert plan.sorted_rows() == 0
