@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Enum
-from functools import cache
 from pathlib import Path
 
 import orjson
@@ -15,8 +14,10 @@ from psycopg.errors import DeadlockDetected
 
 from delivery.dispatch import Dispatched, StaleConfiguration, dispatch
 from delivery.doorbell import ring
+from delivery.statements import statement
 
 TRIES = 5
+SQL = Path(__file__).parent / "sql"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,8 @@ def _store_and_dispatch(
     application_id: uuid.UUID, events: Sequence[NewEvent], ip: str | None
 ) -> tuple[list[Ingested], Dispatched]:
     with connection.cursor() as cursor:
-        cursor.execute(_insert_events(), {"events": _json(events), "application": str(application_id), "ip": ip})
+        parameters = {"events": _json(events), "application": str(application_id), "ip": ip}
+        cursor.execute(statement("insert_events", SQL), parameters)
         rows = cursor.fetchall()
     created: dict[uuid.UUID, int] = {}
     ingested = []
@@ -98,8 +100,3 @@ def _json(events: Sequence[NewEvent]) -> str:
             for ordinal, event in enumerate(events)
         ]
     ).decode()
-
-
-@cache
-def _insert_events() -> str:
-    return (Path(__file__).parent / "sql" / "insert_events.sql").read_text()

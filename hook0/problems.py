@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
@@ -75,16 +75,13 @@ def answer(exception: Exception, context: Mapping[str, Any]) -> Response | None:
     return response
 
 
-def _unavailable(error: DatabaseError) -> Problem | None:
-    """The database does not answer; any other trouble with it is a bug of ours."""
-    if not isinstance(error, (OperationalError, InterfaceError)):
-        return None
+def _unavailable(error: Exception) -> Problem:
     logger.error("The database does not answer: %s", error)
     return ServiceUnavailable()
 
 
 # What a client is told of the framework's own exceptions; the first that fits counts.
-_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem | None]], ...] = (
+_TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
     (Problem, lambda problem: problem),
     (exceptions.ValidationError, lambda error: Validation(validation=_validation(error.get_full_details()))),
     (
@@ -99,7 +96,8 @@ _TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem | None]], ..
     (Http404, lambda _: NotFound()),
     (exceptions.MethodNotAllowed, lambda _: MethodNotAllowed()),
     (exceptions.Throttled, lambda _: RateLimited()),
-    (DatabaseError, _unavailable),
+    (OperationalError, _unavailable),  # other trouble with the database is a bug of ours
+    (InterfaceError, _unavailable),
 )
 
 

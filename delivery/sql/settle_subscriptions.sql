@@ -1,6 +1,6 @@
 -- Count what was taken, and say when to look again: at once (at the end of the line; in a moment, where the rate limit
 -- or a probe left no room), when the circuit may be probed, when the next delivery is due, or
--- NULL, when a request in flight ends (record_loose.sql) or the subscription is resumed (delivery.subscriptions).
+-- NULL, when a request in flight ends (record_loose.sql) or the subscription is resumed (delivery.reconfigure).
 -- Called by delivery.queue, in a new snapshot after lock_idle.sql: what a publisher committed before is seen here.
 UPDATE subscription_state st
    SET in_flight = st.in_flight + p.taken,
