@@ -242,6 +242,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django.contrib.postgres",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "tenants",
     "subscriptions",
     "delivery",
@@ -309,6 +311,15 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "hook0.problems.answer",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "hook0",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.1",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "SERVE_PUBLIC": True,
+    "SWAGGER_UI_DIST": "SIDECAR",
 }
 
 # --- Celery: a message is a doorbell and carries no state -------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +15,7 @@ from rest_framework.views import APIView
 from tenants.authentication import require_application
 from tenants.fields import no_control_characters
 from tenants.models import EventType
+from tenants.pages import Page, PageQuery
 from tenants.problems import NotFound
 
 
@@ -24,19 +26,21 @@ class EventTypePost(serializers.Serializer[Any]):
     verb = serializers.CharField(max_length=50, trim_whitespace=False, validators=[no_control_characters])
 
 
+class EventTypeAnswer(serializers.Serializer[Any]):
+    service_name = serializers.CharField(source="service")
+    resource_type_name = serializers.CharField(source="resource_type")
+    verb_name = serializers.CharField(source="verb")
+    event_type_name = serializers.CharField(source="name", help_text="`service.resource_type.verb`")
+
+
 class ApplicationQuery(serializers.Serializer[Any]):
-    """The query string of nearly every list."""
+    """The query string of nearly everything that is asked of an application."""
 
     application_id = serializers.UUIDField()
 
 
-def show(event_type: EventType) -> dict[str, str]:
-    return {
-        "service_name": event_type.service,
-        "resource_type_name": event_type.resource_type,
-        "verb_name": event_type.verb,
-        "event_type_name": str(event_type.name),
-    }
+class ApplicationListQuery(ApplicationQuery, PageQuery):
+    """The query string of nearly every list."""
 
 
 def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb: str) -> EventType:
@@ -51,27 +55,41 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
 
 
 class EventTypesView(APIView):
+    @extend_schema(
+        operation_id="eventTypes.create", tags=["Event types"], request=EventTypePost, responses={201: EventTypeAnswer}
+    )
     def post(self, request: Request) -> Response:
         """Create an event type, or activate it again."""
         body = EventTypePost(data=request.data)
         body.is_valid(raise_exception=True)
         fields = body.validated_data
         require_application(request, fields["application_id"])
-        return Response(show(declare(**fields)), status=201)
+        return Response(EventTypeAnswer(declare(**fields)).data, status=201)
 
+    @extend_schema(
+        operation_id="eventTypes.list",
+        tags=["Event types"],
+        parameters=[ApplicationListQuery],
+        responses=EventTypeAnswer(many=True),
+    )
     def get(self, request: Request) -> Response:
         """The active event types of an application, by name."""
         application_id = application_asked_for(request)
         active = EventType.objects.filter(application_id=application_id, deactivated_at=None)
-        return Response([show(event_type) for event_type in active.order_by("name")])
+        page = Page(request, active, by=["name"])
+        return page.answer(EventTypeAnswer(page.rows, many=True).data)
 
 
+@extend_schema(tags=["Event types"], parameters=[ApplicationQuery])
 class EventTypeView(APIView):
+    @extend_schema(operation_id="eventTypes.get", responses=EventTypeAnswer)
     def get(self, request: Request, name: str) -> Response:
-        return Response(show(self._find(request, name)))
+        """One event type, by its name."""
+        return Response(EventTypeAnswer(self._find(request, name)).data)
 
+    @extend_schema(operation_id="eventTypes.delete", responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
-        """Deactivate: events of this type are refused from now on."""
+        """Deactivate an event type: its events are refused from now on."""
         EventType.objects.filter(pk=self._find(request, name).pk).update(deactivated_at=Now())
         return Response(status=204)
 
