@@ -1,7 +1,13 @@
-from django.contrib import admin
+from typing import Any
 
+from django.contrib import admin
+from django.http import HttpRequest
+
+from delivery.audit import Operator
 from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
-from tenants.admin_pages import ReadOnlyAdmin
+from delivery.reconfigure import choose_default_worker
+from subscriptions.models import OrganizationWorker
+from tenants.admin_pages import ReadOnlyAdmin, UndeletableAdmin
 
 
 @admin.register(Lane)
@@ -53,3 +59,22 @@ class DeadLetterAdmin(ReadOnlyAdmin):
     list_select_related = ("subscription", "event")
     list_filter = ("reason",)
     ordering = ("-died_at",)
+
+
+@admin.register(OrganizationWorker)
+class OrganizationWorkerAdmin(UndeletableAdmin):
+    """Which workers an organization may use. Here and not with subscriptions: a new default moves what waits."""
+
+    list_display = ("organization", "worker", "is_default")
+    list_select_related = ("organization", "worker")
+    list_filter = ("organization",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: OrganizationWorker | None = None) -> tuple[str, ...]:
+        return ("organization", "worker") if obj else ()
+
+    def save_model(self, request: HttpRequest, obj: OrganizationWorker, form: Any, change: bool) -> None:
+        is_default, obj.is_default = obj.is_default, False
+        super().save_model(request, obj, form, change)
+        if "is_default" in form.changed_data:
+            by = Operator(request.user.get_username())
+            choose_default_worker(obj.organization_id, obj.worker if is_default else None, by=by)

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from subscriptions.models import Subscription
+from subscriptions.models import PUBLIC_POOL, Subscription
 
 
 class Phase(models.IntegerChoices):
@@ -28,6 +28,7 @@ class Lane(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="lanes", db_index=False)
+    pool = models.IntegerField(db_default=PUBLIC_POOL, help_text="Who serves it, as the subscription's state says.")
     key = models.CharField(max_length=200, db_default="", help_text="What `fifo_key` names; empty: everything.")
     head_seq = models.BigIntegerField(db_default=1, help_text="The number to be acknowledged next.")
     tail_seq = models.BigIntegerField(db_default=0, help_text="The last number given out.")
@@ -46,7 +47,7 @@ class Lane(models.Model):
         db_table = "fifo_subscription_state"
         indexes = [
             # claim_lanes.sql: index order is claim order
-            models.Index(fields=["ready_at", "id"], name="lane_ready", condition=Q(phase=Phase.WAITING)),
+            models.Index(fields=["pool", "ready_at", "id"], name="lane_ready", condition=Q(phase=Phase.WAITING)),
             # reap_lanes.sql
             models.Index(fields=["lease_until"], name="lane_leased", condition=Q(phase=Phase.RUNNING)),
             # the list of blocked keys, longest first

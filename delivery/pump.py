@@ -78,7 +78,7 @@ class Pump:
         if room <= 0 or now < self._look_at or self._stopping():
             return
         try:
-            if now - self._last_work < self._linger and now >= self._relight_at:
+            if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
                 self._queue.light_beacon(BEACON_SECONDS)
                 self._relight_at = now + BEACON_SECONDS / 2
             claimed = self._queue.claim(room)

@@ -2,9 +2,10 @@
 
 import base64
 import logging
+import math
 import time
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -19,6 +20,7 @@ from delivery.claimed import Claimed
 from delivery.outcome import Outcome
 from delivery.retry import Decision
 from delivery.statements import statement
+from subscriptions.models import PUBLIC_POOL
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +28,7 @@ Connection = psycopg.Connection[Any]
 
 SUBSCRIPTIONS_PER_CLAIM = 50
 SWEEP_SECONDS = 0.25
+POOLS_SECONDS = 2.0  # how long a named worker goes by what was assigned to it last
 LOW_WATER_MARGIN = timedelta(milliseconds=200)
 
 
@@ -80,28 +83,47 @@ class LowWater:
 class Queue:
     """Claims and records over one connection in autocommit. Not to be shared between threads.
 
-    A database that went away is an OperationalError now and a new connection at the next call.
+    It serves everybody, or as the named `worker` what is dedicated to that. A database that went away is an
+    OperationalError now and a new connection at the next call.
     """
 
-    def __init__(self, connect: Callable[[], Connection], *, lease_margin: float, worker: str) -> None:
+    def __init__(
+        self, connect: Callable[[], Connection], *, lease_margin: float, process: str, worker: str | None = None
+    ) -> None:
         self._connect = connect
         self._connection = connect()
         self.lease_margin = lease_margin
+        self._process = process
         self._worker = worker
-        self._lanes_low = LowWater()
-        self._subscriptions_low = LowWater()
+        self._pools = [PUBLIC_POOL] if worker is None else []
+        self._pools_known_until = math.inf if worker is None else 0.0
+        self._lanes_low: dict[int, LowWater] = defaultdict(LowWater)
+        self._subscriptions_low: dict[int, LowWater] = defaultdict(LowWater)
         self._lanes_first = True
 
+    @property
+    def serves_everybody(self) -> bool:
+        return PUBLIC_POOL in self._pools
+
     def claim(self, room: int, *, now: datetime | None = None) -> list[Claimed]:
-        """Lease up to `room` due deliveries. Lanes and subscriptions without order go first in turn."""
+        """Lease up to `room` due deliveries. Pools take turns, and in each lanes and subscriptions without order do."""
         began = time.monotonic()
         kinds = [self._claim_lanes, self._claim_loose]
         leases: list[Lease] = []
-        for claim in kinds if self._lanes_first else reversed(kinds):
-            if room > len(leases):
-                leases += claim(room - len(leases), now)
+        for pool in self._take_turns():
+            for claim in kinds if self._lanes_first else reversed(kinds):
+                if room > len(leases):
+                    leases += claim(pool, room - len(leases), now)
         self._lanes_first = not self._lanes_first
         return self._load(leases, began=began)
+
+    def _take_turns(self) -> list[int]:
+        """The pools that this worker serves, another one first each time."""
+        if time.monotonic() >= self._pools_known_until:
+            self._pools = [pool for (pool,) in self._execute("worker_pools", worker=self._worker)]
+            self._pools_known_until = time.monotonic() + POOLS_SECONDS
+        self._pools = self._pools[1:] + self._pools[:1]
+        return self._pools
 
     def record(self, ended: Sequence[Ended]) -> list[Claimed]:
         """Write down what has ended; the answer is the next heads of lanes that this pump stays with."""
@@ -146,9 +168,10 @@ class Queue:
         """Tell publishers that nobody needs to ring for so long."""
         self._execute("light_beacon", seconds=seconds)
 
-    def _claim_lanes(self, room: int, now: datetime | None) -> list[Lease]:
-        lanes = self._execute("claim_lanes", room=room, now=now, low=self._lanes_low.mark(), margin=self.lease_margin)
-        self._lanes_low.claimed([due for *_, due in lanes], full=len(lanes) == room)
+    def _claim_lanes(self, pool: int, room: int, now: datetime | None) -> list[Lease]:
+        low = self._lanes_low[pool]
+        lanes = self._execute("claim_lanes", pool=pool, room=room, now=now, low=low.mark(), margin=self.lease_margin)
+        low.claimed([due for *_, due in lanes], full=len(lanes) == room)
         return self._heads(lanes)
 
     def _heads(self, lanes: Sequence[tuple[Any, ...]]) -> list[Lease]:
@@ -158,17 +181,19 @@ class Queue:
         rows = self._execute("heads", lanes=ids, numbers=numbers, epochs=epochs, tries=tries, due=due)
         return [Lease(*row) for row in rows]
 
-    def _claim_loose(self, room: int, now: datetime | None) -> list[Lease]:
+    def _claim_loose(self, pool: int, room: int, now: datetime | None) -> list[Lease]:
         most = min(room, SUBSCRIPTIONS_PER_CLAIM)
+        low = self._subscriptions_low[pool]
         with self._live().transaction():
             picked = self._execute(
                 "pick_subscriptions",
+                pool=pool,
                 now=now,
-                low=self._subscriptions_low.mark(),
+                low=low.mark(),
                 share=room,
                 subscriptions=most,
             )
-            self._subscriptions_low.claimed([ready for *_, ready in picked], full=len(picked) == most)
+            low.claimed([ready for *_, ready in picked], full=len(picked) == most)
             if not picked:
                 return []
             share = room // len(picked)
@@ -255,7 +280,7 @@ class Queue:
             "received_at": claimed.received_at,
             "attempt_id": attempt_id(claimed.delivery_id, claimed.tries),
             "try_number": claimed.tries,
-            "worker": self._worker,
+            "worker": self._process,
             "created_at": claimed.created_at,
             "due_at": claimed.due_at,
             "picked_at": ended.picked_at,

@@ -1,10 +1,11 @@
-"""Changes of a subscription that its queue must follow: pause, resume, mode, key, deletion.
+"""Changes of a subscription that its queue must follow: pause, resume, mode, key, workers, deletion.
 
 Whatever moves deliveries first locks the subscription's state, which waits for the publishers that are
 making deliveries under the old configuration; those that come after see the change and begin anew.
 """
 
 import uuid
+from collections.abc import Sequence
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -12,7 +13,8 @@ from django.db.models.functions import Now
 from delivery.audit import Operator, record
 from delivery.models import Lane, RequestAttempt
 from delivery.statements import statement
-from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.models import OrganizationWorker, Subscription, SubscriptionState, Worker
+from subscriptions.workers import lock_defaults, pool_of
 from tenants.problems import NotFound
 
 
@@ -49,12 +51,48 @@ def change_mode(subscription_id: uuid.UUID, *, fifo_mode: bool, fifo_key: str | 
     if state.fifo_mode:
         moved = _run("unlane", subscription_id)
     if fifo_mode:
-        moved = _run("enlane", subscription_id)
+        moved = _run("enlane", subscription_id, pool=pool_of(subscription, fifo_mode=True))
     SubscriptionState.objects.filter(subscription_id=subscription_id).update(
         fifo_mode=fifo_mode, in_flight=0, ready_at=None if fifo_mode else Now()
     )
     record(by, "change_mode", subscription_id=subscription_id, fifo_mode=fifo_mode, fifo_key=fifo_key, moved=moved)
     return moved
+
+
+@transaction.atomic
+def assign_workers(subscription_id: uuid.UUID, workers: Sequence[Worker], *, by: Operator) -> None:
+    """From now on these workers send, or without any those of the organization. What is in flight ends where it is."""
+    state = _lock(subscription_id)
+    Subscription.objects.get(id=subscription_id).dedicated_workers.set(workers)
+    _change_pool(state)
+    record(by, "assign_workers", subscription_id=subscription_id, workers=[worker.name for worker in workers])
+
+
+@transaction.atomic
+def choose_default_worker(organization_id: uuid.UUID, worker: Worker | None, *, by: Operator) -> int:
+    """The worker of all the organization's subscriptions that name none of their own; how many those are."""
+    lock_defaults(organization_id)
+    links = OrganizationWorker.objects.filter(organization=organization_id)
+    links.update(is_default=False)
+    if worker is not None:
+        links.update_or_create(organization_id=organization_id, worker=worker, defaults={"is_default": True})
+    followers = SubscriptionState.objects.select_for_update(of=("self",)).filter(
+        subscription__application__organization=organization_id, subscription__dedicated_workers=None
+    )
+    states = list(followers.order_by("subscription_id"))
+    for state in states:
+        _change_pool(state)
+    name = worker and worker.name
+    record(by, "choose_default_worker", organization_id=str(organization_id), worker=name, subscriptions=len(states))
+    return len(states)
+
+
+def _change_pool(state: SubscriptionState) -> None:
+    """Let the pool follow the subscription's workers. The state is locked: lanes that are made later read it there."""
+    pool = pool_of(state.subscription, fifo_mode=state.fifo_mode)
+    if pool != state.pool:
+        SubscriptionState.objects.filter(pk=state.pk).update(pool=pool)
+        _run("change_pool", state.pk, pool=pool)
 
 
 @transaction.atomic
@@ -76,7 +114,7 @@ def _lock(subscription_id: uuid.UUID) -> SubscriptionState:
     return state
 
 
-def _run(name: str, subscription_id: uuid.UUID) -> int:
+def _run(name: str, subscription_id: uuid.UUID, **parameters: int) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(statement(name), {"subscription": str(subscription_id)})
+        cursor.execute(statement(name), {"subscription": str(subscription_id), **parameters})
         return int((cursor.fetchone() or (0,))[0])

@@ -14,10 +14,10 @@ from delivery.queue import Queue
 from delivery.sender import Sender
 
 
-def pump(*, stopping: Callable[[], bool], linger: float) -> int:
-    """Run this process's pump until there is nothing to do."""
+def pump(*, stopping: Callable[[], bool], linger: float, name: str | None = None) -> int:
+    """Run this process's pump until there is nothing to do: as one for everybody, or as the worker of a name."""
     return Pump(
-        _queue(os.getpid()),
+        _queue(os.getpid(), name),
         _sender(os.getpid()),
         window=settings.DELIVERY_WINDOW,
         linger=linger,
@@ -27,9 +27,14 @@ def pump(*, stopping: Callable[[], bool], linger: float) -> int:
 
 # Keyed by process: what a parent opened is not to be used by its children.
 @cache
-def _queue(pid: int) -> Queue:
-    name = f"{socket.gethostname()}:{pid}"
-    return Queue(lambda: connect(name=f"hook0 pump {name}"), lease_margin=settings.LEASE_MARGIN, worker=name)
+def _queue(pid: int, worker: str | None) -> Queue:
+    process = f"{worker or socket.gethostname()}:{pid}"
+    return Queue(
+        lambda: connect(name=f"hook0 pump {process}"),
+        lease_margin=settings.LEASE_MARGIN,
+        process=process,
+        worker=worker,
+    )
 
 
 @cache

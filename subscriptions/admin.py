@@ -1,7 +1,13 @@
 from django.contrib import admin
 
-from subscriptions.models import Subscription
-from tenants.admin_pages import ReadOnlyAdmin
+from subscriptions.models import Subscription, Worker
+from tenants.admin_pages import ReadOnlyAdmin, UndeletableAdmin
+
+
+@admin.register(Worker)
+class WorkerAdmin(UndeletableAdmin):
+    list_display = ("name", "is_public")
+    search_fields = ("name",)
 
 
 @admin.register(Subscription)

@@ -6,7 +6,61 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from tenants.ids import new_id
-from tenants.models import Application
+from tenants.models import Application, Organization
+
+PUBLIC_POOL = 0
+
+
+class Worker(models.Model):
+    """Pumps under one name: where subscriptions, or a whole organization, are served apart from the others."""
+
+    name = models.CharField(max_length=50, unique=True)
+    is_public = models.BooleanField(
+        default=False,
+        help_text="On: everybody may ask for it, and it serves all who ask for no worker, too. "
+        "Off: it serves what is assigned to it, and nothing else.",
+    )
+    organizations = models.ManyToManyField(Organization, through="OrganizationWorker", related_name="workers")
+
+    class Meta:
+        db_table = "worker"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OrganizationWorker(models.Model):
+    """An organization may use this worker."""
+
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="worker_links")
+    worker = models.ForeignKey(Worker, models.CASCADE, related_name="organization_links")
+    is_default = models.BooleanField(
+        default=False, help_text="It serves the organization's subscriptions that name no worker of their own."
+    )
+
+    class Meta:
+        db_table = "organization_worker"
+        constraints = [
+            models.UniqueConstraint(fields=["organization", "worker"], name="worker_once_per_organization"),
+            models.UniqueConstraint(
+                fields=["organization"], name="one_default_worker_per_organization", condition=Q(is_default=True)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.organization} may use {self.worker}"
+
+
+class WorkerPool(models.Model):
+    """Workers that serve the same subscriptions. Never changed; what waits names its pool, and claims go by that."""
+
+    workers = ArrayField(models.IntegerField(), unique=True, help_text="Their ids, ascending.")
+
+    class Meta:
+        db_table = "worker_pool"
+
+    def __str__(self) -> str:
+        return str(self.pk)
 
 
 class Subscription(models.Model):
@@ -75,6 +129,7 @@ class Subscription(models.Model):
         null=True, blank=True, help_text="Disable when every request has failed for so long. Empty: never."
     )
     disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
+    dedicated_workers = models.ManyToManyField(Worker, db_table="subscription_worker", blank=True, related_name="+")
 
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     updated_at = models.DateTimeField(auto_now=True)
@@ -123,6 +178,7 @@ class SubscriptionState(models.Model):
 
     subscription = models.OneToOneField(Subscription, models.CASCADE, primary_key=True, related_name="state")
     fifo_mode = models.BooleanField(help_text="The mode in which deliveries are made; changed under a lock.")
+    pool = models.IntegerField(default=PUBLIC_POOL, help_text="Who serves it: a WorkerPool, or 0 for everybody.")
     ready_at = models.DateTimeField(null=True, help_text="When to look at it next; empty: nothing is due.")
     in_flight = models.IntegerField(db_default=0, help_text="Requests under way, where there is no order.")
     failures = models.IntegerField(db_default=0, help_text="Outages in a row: no answer, 5xx or 429.")
@@ -138,7 +194,9 @@ class SubscriptionState(models.Model):
         indexes = [
             # pick_subscriptions.sql: index order is claim order
             models.Index(
-                fields=["ready_at", "subscription"], name="subscription_ready", condition=Q(ready_at__isnull=False)
+                fields=["pool", "ready_at", "subscription"],
+                name="subscription_ready",
+                condition=Q(ready_at__isnull=False),
             ),
         ]
         constraints = [

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from django.conf import settings
@@ -6,7 +6,7 @@ from django.conf import settings
 from delivery.claimed import Claimed
 from delivery.database import connect
 from delivery.pump import Pump
-from delivery.queue import Queue
+from delivery.queue import Connection, Queue
 from delivery.sender import Sender
 from hook0.receiver import Receiver, start_in_thread
 
@@ -24,17 +24,23 @@ def receiver() -> Receiver:
 
 
 @pytest.fixture
-def queue(transactional_db: None) -> Iterator[Queue]:
-    """The queue over a connection of its own, as a pump has it."""
+def open_connection(transactional_db: None) -> Iterator[Callable[[], Connection]]:
+    """Opens connections as a pump has them."""
     connections = []
 
     def open_connection():
         connections.append(connect(name="test"))
         return connections[-1]
 
-    yield Queue(open_connection, lease_margin=settings.LEASE_MARGIN, worker="test")
+    yield open_connection
     for connection in connections:
         connection.close()
+
+
+@pytest.fixture
+def queue(open_connection: Callable[[], Connection]) -> Queue:
+    """The queue over a connection of its own."""
+    return Queue(open_connection, lease_margin=settings.LEASE_MARGIN, process="test")
 
 
 @pytest.fixture

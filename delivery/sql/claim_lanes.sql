@@ -4,7 +4,7 @@
 -- `low` is the low-water mark that spares us walking over dead index entries (delivery.queue explains).
 WITH due AS MATERIALIZED (
   SELECT id, ready_at FROM fifo_subscription_state
-   WHERE phase = 1 AND ready_at <= coalesce(%(now)s::timestamptz, now()) AND ready_at >= %(low)s::timestamptz
+   WHERE pool = %(pool)s AND phase = 1 AND ready_at <= coalesce(%(now)s::timestamptz, now()) AND ready_at >= %(low)s::timestamptz
    ORDER BY ready_at, id
    LIMIT %(room)s
    FOR NO KEY UPDATE SKIP LOCKED

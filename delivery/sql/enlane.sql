@@ -7,8 +7,8 @@ WITH pending AS MATERIALIZED (
    WHERE a.subscription_id = %(subscription)s::uuid
 ),
 lane AS (
-  INSERT INTO fifo_subscription_state (subscription_id, key, tail_seq, phase, ready_at, tries)
-  SELECT %(subscription)s::uuid, key, count(*), 1,
+  INSERT INTO fifo_subscription_state (subscription_id, pool, key, tail_seq, phase, ready_at, tries)
+  SELECT %(subscription)s::uuid, %(pool)s, key, count(*), 1,
          greatest((array_agg(due_at ORDER BY event_id, id))[1], max(lease_until), clock_timestamp()),
          (array_agg(tries ORDER BY event_id, id))[1]
     FROM pending GROUP BY key

@@ -33,20 +33,20 @@ routed AS MATERIALIZED (
     ) AS s
 ),
 held AS MATERIALIZED (
-  SELECT st.subscription_id, st.fifo_mode, st.ready_at, st.in_flight >= least(s.max_in_flight, st.allowance) AS saturated
+  SELECT st.subscription_id, st.fifo_mode, st.pool, st.ready_at, st.in_flight >= least(s.max_in_flight, st.allowance) AS saturated
     FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
    WHERE st.subscription_id IN (SELECT subscription_id FROM routed)
    ORDER BY st.subscription_id
    FOR KEY SHARE OF st
 ),
 current AS MATERIALIZED (
-  SELECT r.*, h.ready_at, h.saturated FROM routed r JOIN held h USING (subscription_id, fifo_mode)
+  SELECT r.*, h.pool, h.ready_at, h.saturated FROM routed r JOIN held h USING (subscription_id, fifo_mode)
 ),
 lane AS (
-  INSERT INTO fifo_subscription_state AS l (subscription_id, key, tail_seq, phase, ready_at)
-  SELECT subscription_id, lane_key, count(*), 1, (array_agg(due_at ORDER BY ordinal))[1]
+  INSERT INTO fifo_subscription_state AS l (subscription_id, pool, key, tail_seq, phase, ready_at)
+  SELECT subscription_id, pool, lane_key, count(*), 1, (array_agg(due_at ORDER BY ordinal))[1]
     FROM current WHERE fifo_mode
-   GROUP BY subscription_id, lane_key
+   GROUP BY subscription_id, pool, lane_key
    ORDER BY subscription_id, lane_key
   ON CONFLICT (subscription_id, key) DO UPDATE SET
     tail_seq = l.tail_seq + excluded.tail_seq,

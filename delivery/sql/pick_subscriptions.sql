@@ -6,7 +6,7 @@ SELECT st.subscription_id,
                                    rate_allows(s.rate_limit, st.next_token_at, now()))) END,
        st.ready_at
   FROM subscription_state st JOIN subscription s ON s.id = st.subscription_id
- WHERE st.ready_at <= coalesce(%(now)s::timestamptz, now()) AND st.ready_at >= %(low)s::timestamptz
+ WHERE st.pool = %(pool)s AND st.ready_at <= coalesce(%(now)s::timestamptz, now()) AND st.ready_at >= %(low)s::timestamptz
  ORDER BY st.ready_at, st.subscription_id
  LIMIT %(subscriptions)s
  FOR NO KEY UPDATE OF st SKIP LOCKED

@@ -127,6 +127,13 @@ class SubscriptionPost(serializers.Serializer[Any]):
         allow_null=True,
     )
     is_paused = serializers.BooleanField(required=False, default=False)
+    dedicated_workers = serializers.ListField(
+        child=serializers.CharField(max_length=limits.WORKER_CHARACTERS),
+        min_length=limits.WORKERS[0],
+        max_length=limits.WORKERS[1],
+        required=False,
+        allow_null=True,
+    )
 
     def validate_event_types(self, names: list[str]) -> list[str]:
         for name in names:

@@ -13,9 +13,10 @@ from subscriptions.configure import create_subscription
 from subscriptions.matching import is_wildcard
 from subscriptions.models import Subscription
 from subscriptions.warnings import warnings_about
+from subscriptions.workers import find_workers
 from tenants.api.event_types import application_asked_for
 from tenants.authentication import require_application
-from tenants.models import EventType
+from tenants.models import Application, EventType
 from tenants.problems import EventTypeDoesNotExist, NotFound
 
 
@@ -27,14 +28,18 @@ class SubscriptionsView(APIView):
         fields = body.validated_data
         require_application(request, fields["application_id"])
         _require_event_types(fields["application_id"], fields["event_types"])
-        subscription = create_subscription(**_columns(fields))
+        organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])
+        workers = find_workers(organization_id, fields.pop("dedicated_workers", None) or [])
+        subscription = create_subscription(**_columns(fields), dedicated_workers=workers)
         answer = show(subscription) | {"warnings": warnings_about(subscription)}
         return Response(answer, status=201)
 
     def get(self, request: Request) -> Response:
         """The subscriptions of an application, oldest first."""
         application_id = application_asked_for(request)
-        found = Subscription.objects.filter(application_id=application_id, deleted_at=None)
+        found = Subscription.objects.filter(application_id=application_id, deleted_at=None).prefetch_related(
+            "dedicated_workers"
+        )
         return Response([show(subscription) for subscription in found.order_by("created_at", "id")])
 
 
@@ -68,7 +73,7 @@ def show(subscription: Subscription) -> dict[str, Any]:
         },
         "created_at": subscription.created_at,
         "updated_at": subscription.updated_at,
-        "dedicated_workers": [],
+        "dedicated_workers": sorted(worker.name for worker in subscription.dedicated_workers.all()),
         "fifo_mode": subscription.fifo_mode,
         "fifo_key": subscription.fifo_key,
         "fifo_on_exhausted": subscription.fifo_on_exhausted,

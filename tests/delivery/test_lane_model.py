@@ -37,7 +37,7 @@ class LaneMachine(RuleBasedStateMachine):
     @initialize()
     def begin(self):
         call_command("flush", verbosity=0, interactive=False)
-        self.queue = Queue(lambda: connect(name="model"), lease_margin=15.0, worker="model")
+        self.queue = Queue(lambda: connect(name="model"), lease_margin=15.0, process="model")
         self.application = make_application()
         make_fifo(self.application)
         self.head, self.tail = 1, 0

@@ -89,7 +89,7 @@ def fill(connection, sql: str, **parameters) -> None:
 
 
 def claim_lanes(connection, room: int = READY) -> Explained:
-    return explain(connection, "claim_lanes", now=None, low="-infinity", room=room, margin=15.0)
+    return explain(connection, "claim_lanes", pool=0, now=None, low="-infinity", room=room, margin=15.0)
 
 
 def heads_of(connection) -> Explained:

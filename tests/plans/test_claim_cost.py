@@ -41,7 +41,9 @@ def test_an_idle_look_at_blocked_and_waiting_lanes_touches_next_to_nothing(conne
     )
     connection.execute("VACUUM fifo_subscription_state")
     idle = claim_lanes(connection)
-    subscriptions = explain(connection, "pick_subscriptions", now=None, low="-infinity", share=50, subscriptions=50)
+    subscriptions = explain(
+        connection, "pick_subscriptions", pool=0, now=None, low="-infinity", share=50, subscriptions=50
+    )
     assert idle.pages + subscriptions.pages <= POLL_PAGES
 
 

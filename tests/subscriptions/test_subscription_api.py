@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.models import OrganizationWorker, Subscription, SubscriptionState, Worker
 from tests.clients import as_application, problem
 from tests.factories import EVENT_TYPE, make_application
 
@@ -153,3 +153,24 @@ def test_others_do_not_see_it(api, application):
     problem(stranger.get(f"/subscriptions/{created['subscription_id']}"), 403, "Forbidden")
     problem(stranger.get("/subscriptions/", application_id=application.id), 403, "Forbidden")
     problem(stranger.post("/subscriptions/", body(application)), 403, "Forbidden")
+
+
+def test_dedicated_workers_are_public_or_the_organizations_own(api, application):
+    Worker.objects.create(name="everybodys", is_public=True)
+    own = Worker.objects.create(name="own")
+    OrganizationWorker.objects.create(organization=application.organization, worker=own)
+    answer = api.post("/subscriptions/", body(application, dedicated_workers=["own", "everybodys"]))
+    assert answer.json()["dedicated_workers"] == ["everybodys", "own"]
+
+
+def test_the_workers_of_others_are_refused_by_name(api, application):
+    Worker.objects.create(name="theirs")
+    answer = api.post("/subscriptions/", body(application, dedicated_workers=["theirs", "nobodys"]))
+    assert "nobodys, theirs" in problem(answer, 400, "UnauthorizedWorkers")["detail"]
+
+
+def test_fifo_with_several_dedicated_workers_is_refused(api, application):
+    for name in ("a", "b"):
+        Worker.objects.create(name=name, is_public=True)
+    answer = api.post("/subscriptions/", body(application, fifo_mode=True, dedicated_workers=["a", "b"]))
+    assert set(problem(answer, 422, "Validation")["validation"]) == {"dedicated_workers"}
