@@ -125,8 +125,9 @@ class RequestAttempt(models.Model):
                 name="attempt_in_a_lane_has_a_number_and_no_lease",
             ),
             models.CheckConstraint(
-                condition=Q(lease_until__isnull=True) | Q(epoch__isnull=False),
-                name="attempt_lease_has_an_epoch",
+                condition=Q(lease_until__isnull=True, epoch__isnull=True)
+                | Q(lease_until__isnull=False, epoch__isnull=False),
+                name="attempt_has_an_epoch_with_its_lease",
             ),
         ]
 

@@ -1,9 +1,13 @@
-"""The pump: one plain loop that claims, sends and records, with a sliding window of requests in flight."""
+"""The pump: one plain loop that claims, sends and records, with a sliding window of requests in flight.
+
+The database's part is done by a clerk in a thread of its own, one errand at a time: while it is away, requests go on
+and what has ended gathers for the next errand.
+"""
 
 import logging
 import time
 import uuid
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import random
@@ -12,6 +16,7 @@ import psycopg
 
 from delivery import hooks
 from delivery.claimed import Claimed
+from delivery.clerk import Clerk
 from delivery.outcome import E_WORKER_LOST, Outcome
 from delivery.queue import Ended, Queue
 from delivery.retry import Decision, Policy, decide, exhausted, policy_for
@@ -25,6 +30,7 @@ VISIT_SECONDS = 2.0  # how long a pump stays with a lane before the lane goes ba
 BEACON_SECONDS = 0.3
 DATABASE_PAUSE_SECONDS = 1.0
 CROWD_SECONDS = 0.5
+BURST = 16
 
 
 class Pump:
@@ -46,7 +52,11 @@ class Pump:
         self._linger = linger
         self._stopping = stopping
         self._dice = dice
+        self._to_send: deque[Claimed] = deque()
         self._ended: list[Ended] = []  # kept until the database has them
+        self._at_the_clerks: list[Ended] = []  # being written down
+        self._room_asked_for = 0
+        self._claims_next = True
         self._requests: Counter[uuid.UUID] = Counter()  # in flight, by subscription
         self._recorded = 0
         self._pause = POLL_SECONDS[0]
@@ -55,14 +65,19 @@ class Pump:
     def run(self) -> int:
         """Deliver until nothing has been due for a while; how many tries were recorded."""
         self._last_work = time.monotonic()
-        while self._has_reason_to_go_on():
-            self._claim()
-            self._collect()
-            self._record()
+        self._clerk = Clerk(done=self._sender.wake)
+        try:
+            while self._has_reason_to_go_on():
+                self._take_paperwork()
+                self._give_paperwork()
+                self._send()
+                self._collect()
+        finally:
+            self._clerk.dismiss()
         return self._recorded
 
     def _has_reason_to_go_on(self) -> bool:
-        if self._sender.in_flight:
+        if self._to_send or self._sender.in_flight or self._clerk.is_away or self._clerk.is_back:
             return True
         if self._stopping():
             # With the database away, the leases end by themselves and others try again.
@@ -71,27 +86,61 @@ class Pump:
         idle = time.monotonic() - self._last_work
         return bool(self._ended) or idle <= self._linger + BEACON_SECONDS
 
-    def _claim(self) -> None:
-        """Lease what is due and fits into the window, and begin to send it."""
+    def _take_paperwork(self) -> None:
+        """What the clerk brings back is sent: claims, or the next heads of lanes that we stay with."""
+        if not self._clerk.is_back:
+            return
+        ended, self._at_the_clerks = self._at_the_clerks, []
         now = time.monotonic()
-        room = self._window - self._sender.in_flight - len(self._ended)
-        if room <= 0 or now < self._look_at or self._stopping():
-            return
         try:
-            if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
-                self._queue.light_beacon(BEACON_SECONDS)
-                self._relight_at = now + BEACON_SECONDS / 2
-            claimed = self._queue.claim(room)
+            claimed: list[Claimed] = self._clerk.receive()
         except psycopg.OperationalError as problem:
-            logger.warning("The database does not answer, looking again in a moment: %s", problem)
-            self._look_at = now + DATABASE_PAUSE_SECONDS
+            if ended:
+                self._ended = ended + self._ended
+                self._write_at = now + DATABASE_PAUSE_SECONDS
+                logger.warning("%d results wait for the database: %s", len(ended), problem)
+            else:
+                self._look_at = now + DATABASE_PAUSE_SECONDS
+                logger.warning("The database does not answer, looking again in a moment: %s", problem)
             return
-        for each in claimed:
-            self._start(each)
-        self._pause = POLL_SECONDS[0] if claimed else min(self._pause * 2, POLL_SECONDS[1])
-        self._look_at = now if len(claimed) == room else now + self._pause
-        if claimed:
+        if ended:
+            self._recorded += len(ended)
+            self._look_at = now
+        else:
+            self._pause = POLL_SECONDS[0] if claimed else min(self._pause * 2, POLL_SECONDS[1])
+            self._look_at = now if len(claimed) == self._room_asked_for else now + self._pause
+        if ended or claimed:
             self._last_work = now
+        self._to_send.extend(claimed)
+        hooks.recorded(ended)
+
+    def _give_paperwork(self) -> None:
+        """What has ended is to be written down, and what is due and fits into the window to be leased; in turn."""
+        if self._clerk.is_away:
+            return
+        now = time.monotonic()
+        room = self._window - self._sender.in_flight - len(self._to_send) - len(self._ended)
+        may_record = bool(self._ended) and now >= self._write_at
+        may_claim = room > 0 and now >= self._look_at and not self._stopping()
+        if may_record and not (may_claim and self._claims_next):
+            self._at_the_clerks, self._ended = self._ended, []
+            self._claims_next = True
+            self._clerk.send(self._queue.record, self._at_the_clerks)
+        elif may_claim:
+            self._room_asked_for = room
+            self._claims_next = False
+            self._clerk.send(self._claim, room, now)
+
+    def _claim(self, room: int, now: float) -> list[Claimed]:
+        if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
+            self._queue.light_beacon(BEACON_SECONDS)
+            self._relight_at = now + BEACON_SECONDS / 2
+        return self._queue.claim(room)
+
+    def _send(self) -> None:
+        """Begin some requests: a few, so that what is in flight is looked after in between."""
+        for _ in range(min(BURST, len(self._to_send))):
+            self._start(self._to_send.popleft())
 
     def _start(self, claimed: Claimed) -> None:
         """Begin the request, unless this claim is better given back."""
@@ -121,8 +170,8 @@ class Pump:
         return self._sender.in_flight >= 3 * quarter and self._requests[claimed.subscription_id] >= quarter > 0
 
     def _collect(self) -> None:
-        patience = 0 if self._ended and time.monotonic() >= self._write_at else self._pause
-        self._ended += [self._judge(claimed, outcome) for claimed, outcome in self._sender.wait(patience)]
+        ended = self._sender.wait(0 if self._to_send else self._pause)
+        self._ended += [self._judge(claimed, outcome) for claimed, outcome in ended]
 
     def _judge(self, claimed: Claimed, outcome: Outcome) -> Ended:
         self._requests[claimed.subscription_id] -= 1
@@ -146,24 +195,6 @@ class Pump:
 
     def _stays_with(self, claimed: Claimed) -> bool:
         return not self._stopping() and time.monotonic() - claimed.visit_began < VISIT_SECONDS
-
-    def _record(self) -> None:
-        """Write down what has ended, and go on with the lanes we stay with."""
-        if not self._ended or time.monotonic() < self._write_at:
-            return
-        ended = self._ended
-        try:
-            following = self._queue.record(ended)
-        except psycopg.OperationalError as problem:
-            logger.warning("%d results wait for the database: %s", len(ended), problem)
-            self._write_at = time.monotonic() + DATABASE_PAUSE_SECONDS
-            return
-        self._ended = []
-        self._recorded += len(ended)
-        self._last_work = self._look_at = time.monotonic()
-        for each in following:
-            self._start(each)
-        hooks.recorded(ended)
 
 
 def _policy(claimed: Claimed) -> Policy:

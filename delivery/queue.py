@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 Connection = psycopg.Connection[Any]
 
-SUBSCRIPTIONS_PER_CLAIM = 50
+SUBSCRIPTIONS_PER_CLAIM = 24
 SWEEP_SECONDS = 0.25
 POOLS_SECONDS = 2.0  # how long a named worker goes by what was assigned to it last
 LOW_WATER_MARGIN = timedelta(milliseconds=200)
@@ -301,7 +301,7 @@ class Queue:
         return {key: rest for key, *rest in self._execute(name, **parameters)}
 
     def _execute(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        cursor = self._live().execute(statement(name), parameters)
+        cursor = self._live().execute(statement(name), parameters, binary=True)
         return cursor.fetchall() if cursor.description else []
 
     def _live(self) -> Connection:

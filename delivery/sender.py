@@ -2,13 +2,16 @@
 
     sender.start(request, tag)     begins a request
     sender.wait(seconds)           -> [(tag, Outcome), ...] of the requests that have ended meanwhile
+    sender.wake()                  ends a wait at once; the one call that another thread may make
 
 A plain failure (a time-out, a refused connection, a 500) is an `Outcome`, never an exception.
 """
 
+import os
+import select
 import socket
-import time
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Generic, TypeVar
@@ -130,6 +133,9 @@ class Sender(Generic[Tag]):
         self._idle: list[pycurl.Curl] = []
         self._running: dict[pycurl.Curl, Transfer[Tag]] = {}
         self._stillborn: list[tuple[Tag, Outcome]] = []
+        self._woken, self._waker = os.pipe()
+        os.set_blocking(self._woken, False)
+        os.set_blocking(self._waker, False)
 
     @property
     def in_flight(self) -> int:
@@ -151,15 +157,21 @@ class Sender(Generic[Tag]):
         self._perform()
         ended = self._collect()
         if not ended and seconds > 0:
-            if self._running:
-                self._multi.select(seconds)
-            else:
-                time.sleep(seconds)
+            read, write, failed = self._multi.fdset()
+            select.select([*read, self._woken], write, failed, seconds)
+            with suppress(BlockingIOError):
+                os.read(self._woken, 64)
             self._perform()
             ended = self._collect()
         return ended
 
+    def wake(self) -> None:
+        with suppress(BlockingIOError):  # full: it will wake all the same
+            os.write(self._waker, b"!")
+
     def close(self) -> None:
+        os.close(self._woken)
+        os.close(self._waker)
         for handle in self._running:
             self._multi.remove_handle(handle)
             handle.close()

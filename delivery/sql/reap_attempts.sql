@@ -12,7 +12,7 @@ state AS MATERIALIZED (
    FOR NO KEY UPDATE
 ),
 freed AS (
-  UPDATE request_attempt a SET lease_until = NULL, due_at = clock_timestamp(), epoch = new_epoch()
+  UPDATE request_attempt a SET lease_until = NULL, due_at = clock_timestamp(), epoch = NULL
     FROM expired JOIN state USING (subscription_id)
    WHERE a.id = expired.id AND a.lease_until < coalesce(%(now)s::timestamptz, now())
   RETURNING a.*

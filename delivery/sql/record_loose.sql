@@ -1,5 +1,7 @@
 -- Record the ends of tries of subscriptions without order, in one statement. Called by delivery.queue.
--- Fenced by the epoch. Rows are locked as everywhere: subscription states in id order, then deliveries.
+-- Fenced by the epoch, which only a leased delivery has: to ask for the lease as well would tempt the planner to read all
+-- that is in flight, by attempt_leased, for each result. Rows are locked as everywhere: subscription states in id order,
+-- then deliveries.
 WITH result AS MATERIALIZED (
   SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
@@ -18,17 +20,17 @@ state AS MATERIALIZED (
 gone AS (
   DELETE FROM request_attempt a USING result r
    WHERE (SELECT count(*) FROM state) > 0
-     AND a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND r.leaves
-  RETURNING a.id, a.epoch, a.subscription_id, NULL::timestamptz AS due_at
+     AND a.id = r.delivery_id AND a.epoch = r.epoch AND r.leaves
+  RETURNING a.id, r.epoch, a.subscription_id, NULL::timestamptz AS due_at
 ),
 kept AS (
   UPDATE request_attempt a
-     SET lease_until = NULL, due_at = clock_timestamp() + r.wait * interval '1 s',
+     SET lease_until = NULL, epoch = NULL, due_at = clock_timestamp() + r.wait * interval '1 s',
          tries = a.tries - (r.verdict = 'defer')::int
     FROM result r
    WHERE (SELECT count(*) FROM state) > 0
-     AND a.id = r.delivery_id AND a.epoch = r.epoch AND a.lease_until IS NOT NULL AND NOT r.leaves
-  RETURNING a.id, a.epoch, a.subscription_id, a.due_at
+     AND a.id = r.delivery_id AND a.epoch = r.epoch AND NOT r.leaves
+  RETURNING a.id, r.epoch, a.subscription_id, a.due_at
 ),
 moved AS (
   SELECT * FROM gone UNION ALL SELECT * FROM kept

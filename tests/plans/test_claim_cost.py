@@ -1,10 +1,12 @@
 """What a claim costs does not depend on what waits: EXPLAIN (ANALYZE, BUFFERS) at a thousand and at a million."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 
 from delivery.database import connect
+from delivery.statements import statement
 from tests.factories import make_application, make_fifo, make_subscription
 from tests.plans.explain import FILL_LANES, FILL_LOOSE, READY, claim_lanes, explain, fill, heads_of
 
@@ -81,3 +83,21 @@ def test_the_reaper_looks_at_leases_alone(connection, name):
     reap = explain(connection, name, now=None)
     assert not reap.read_whole() & {"fifo_subscription_state", "request_attempt"}
     assert reap.pages <= POLL_PAGES
+
+
+def test_recording_without_order_does_not_walk_what_is_in_flight(connection):
+    subscription = make_subscription(make_application(), max_in_flight=1000).id
+    pages = {}
+    for in_flight in (READY, 20 * READY):
+        fill(connection, FILL_LOOSE, pending=40 * READY, subscription=subscription)  # analysed with nothing in flight
+        take = {"subscriptions": [subscription], "rooms": [in_flight], "now": None, "margin": 15.0}
+        leased = connection.execute(statement("take_attempts"), take).fetchall()
+        assert len(leased) == in_flight
+        connection.execute("UPDATE subscription_state SET in_flight = %s", [in_flight])
+        defer = {"subscription_id": str(subscription), "verdict": "defer", "wait": 1}
+        results = [{**defer, "delivery_id": str(row[0]), "epoch": row[5]} for row in leased[:READY]]
+        record = explain(connection, "record_loose", results=json.dumps(results))
+        assert record.plan["Actual Rows"] == READY
+        assert "attempt_leased" not in {node.get("Index Name") for node in record.nodes()}
+        pages[in_flight] = record.pages
+    assert pages[20 * READY] <= 1.2 * pages[READY], pages
