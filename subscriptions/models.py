@@ -178,7 +178,7 @@ class SubscriptionState(models.Model):
 
     subscription = models.OneToOneField(Subscription, models.CASCADE, primary_key=True, related_name="state")
     fifo_mode = models.BooleanField(help_text="The mode in which deliveries are made; changed under a lock.")
-    pool = models.IntegerField(default=PUBLIC_POOL, help_text="Who serves it: a WorkerPool, or 0 for everybody.")
+    pool = models.IntegerField(db_default=PUBLIC_POOL, help_text="Who serves it: a WorkerPool, or 0 for everybody.")
     ready_at = models.DateTimeField(null=True, help_text="When to look at it next; empty: nothing is due.")
     in_flight = models.IntegerField(db_default=0, help_text="Requests under way, where there is no order.")
     failures = models.IntegerField(db_default=0, help_text="Outages in a row: no answer, 5xx or 429.")

@@ -67,7 +67,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="subscriptionstate",
             name="pool",
-            field=models.IntegerField(default=0, help_text="Who serves it: a WorkerPool, or 0 for everybody."),
+            field=models.IntegerField(db_default=0, help_text="Who serves it: a WorkerPool, or 0 for everybody."),
         ),
         migrations.AddIndex(
             model_name="subscriptionstate",
