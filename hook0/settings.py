@@ -209,6 +209,44 @@ ATTEMPT_RETENTION_DAYS = env.read(
     parse=env.integer(1, 3650),
 )
 
+# --- quotas -----------------------------------------------------------------------------------------
+
+QUOTAS_ENFORCED = env.read(
+    "ENABLE_QUOTA_ENFORCEMENT",
+    "false",
+    "Enforce the limits below. Otherwise there are none.",
+    group="Quotas",
+    parse=env.boolean,
+)
+APPLICATIONS_PER_ORGANIZATION = env.read(
+    "QUOTA_GLOBAL_APPLICATIONS_PER_ORGANIZATION_LIMIT",
+    "1",
+    "Applications of an organization.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+EVENTS_PER_DAY = env.read(
+    "QUOTA_GLOBAL_EVENTS_PER_DAY_LIMIT",
+    "100",
+    "Events that an application may send on one day, in UTC.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+SUBSCRIPTIONS_PER_APPLICATION = env.read(
+    "QUOTA_GLOBAL_SUBSCRIPTIONS_PER_APPLICATION_LIMIT",
+    "10",
+    "Subscriptions of an application.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+EVENT_TYPES_PER_APPLICATION = env.read(
+    "QUOTA_GLOBAL_EVENT_TYPES_PER_APPLICATION_LIMIT",
+    "10",
+    "Active event types of an application.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+
 # --- metrics ----------------------------------------------------------------------------------------
 
 METRICS_PORT = env.read(
@@ -320,6 +358,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_PUBLIC": True,
     "SWAGGER_UI_DIST": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"]},
 }
 
 # --- Celery: a message is a doorbell and carries no state -------------------------------------------

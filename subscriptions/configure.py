@@ -5,6 +5,9 @@ from typing import Any
 from django.db import transaction
 
 from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.problems import TooManySubscriptionsPerApplication
+from tenants.models import Application
+from tenants.quotas import limits, require_room
 
 DISABLE_AFTER_HOURS = 120
 
@@ -17,6 +20,13 @@ def create_subscription(**fields: Any) -> Subscription:
     """
     if "disable_after_hours" not in fields:
         fields["disable_after_hours"] = None if fields.get("fifo_mode") else DISABLE_AFTER_HOURS
-    subscription = Subscription.objects.create(**fields)
+    subscription = Subscription(**fields)
+    require_room(
+        Application.objects.filter(id=subscription.application_id),
+        Subscription.objects.filter(application_id=subscription.application_id, deleted_at=None),
+        limits().subscriptions_per_application,
+        TooManySubscriptionsPerApplication,
+    )
+    subscription.save(force_insert=True)
     SubscriptionState.objects.create(subscription=subscription, fifo_mode=subscription.fifo_mode)
     return subscription

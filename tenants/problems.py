@@ -54,3 +54,15 @@ class EventTypeDoesNotExist(Problem):
     status_code = 400
     title = "Unknown event type"
     default_detail = "The application has no active event type of this name. Create it first."
+
+
+class TooManyApplicationsPerOrganization(Problem):
+    status_code = 429
+    title = "Too many applications"
+    default_detail = "The organization has as many applications as its quota allows."
+
+
+class TooManyEventTypesPerApplication(Problem):
+    status_code = 429
+    title = "Too many event types"
+    default_detail = "The application has as many active event types as its quota allows."
