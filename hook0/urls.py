@@ -6,7 +6,8 @@ from delivery import reconfigure
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.usage import usage_of
-from hook0.api import AnyOtherView, ErrorsView, InstanceView
+from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
+from monitoring.api import HealthView
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
 from tenants.api.application_secrets import ApplicationSecretsView, ApplicationSecretView
 from tenants.api.applications import ApplicationsView, ApplicationView
@@ -18,6 +19,8 @@ from tenants.api.service_tokens import ServiceTokensView, ServiceTokenView
 api = [
     path("instance/", InstanceView.as_view()),
     path("errors/", ErrorsView.as_view()),
+    path("environment_variables/", EnvironmentVariablesView.as_view()),
+    path("health/", HealthView.as_view()),
     path("quotas/", QuotasView.as_view()),
     path("organizations/", OrganizationsView.as_view()),
     path("organizations/<uuid:organization_id>/", OrganizationView.as_view(usage_of=usage_of)),

@@ -13,6 +13,7 @@ class Problem(APIException):
 
     status_code = 500
     title = "Something went wrong"
+    is_hook0s = True  # False: one of ours, which Hook0's clients do not know by its id
     default_detail = "We have logged it. Try again in a moment."
 
     def __init__(self, detail: str | None = None, *, validation: dict[str, Any] | None = None) -> None:
