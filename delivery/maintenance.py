@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from delivery.audit import Operator, record
+from delivery.reconfigure import delete_all
 from delivery.statements import statement
 from subscriptions.models import Subscription
 
@@ -49,6 +50,12 @@ def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
             record(reason, "disable_subscription", subscription_id=subscription.pk)
             logger.warning("Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason)
     return [subscription.pk for subscription in failing]
+
+
+def finish_deletions() -> int:
+    """Delete what a deletion that broke off has left of its application; how many deliveries were dropped."""
+    left = Subscription.objects.filter(deleted_at=None, application__deleted_at__isnull=False)
+    return sum(delete_all(each) for each in left.values_list("application_id", flat=True).distinct())
 
 
 def make_partitions(*, now: datetime | None = None) -> list[str]:

@@ -2,6 +2,7 @@ from tenants.problems import Problem
 
 
 class LaneConflict(Problem):
+    is_hook0s = False
     status_code = 409
     title = "The lane cannot do that now"
     default_detail = "The lane is not in a state for this."

@@ -6,6 +6,7 @@ making deliveries under the old configuration; those that come after see the cha
 
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -104,6 +105,21 @@ def delete(subscription_id: uuid.UUID, *, by: Operator) -> int:
     dropped, _ = RequestAttempt.objects.filter(subscription_id=subscription_id).delete()
     SubscriptionState.objects.filter(subscription_id=subscription_id).delete()
     record(by, "delete_subscription", subscription_id=subscription_id, dropped=dropped)
+    return dropped
+
+
+def delete_all(application_id: uuid.UUID) -> int:
+    """All subscriptions of an application that is deleted; how many deliveries were dropped.
+
+    Each goes in a transaction of its own. What breaks off in between goes on with the next call, and there will be
+    one: `delivery.maintenance` looks for what is left.
+    """
+    dropped = 0
+    by = Operator("hook0", "Its application is deleted")
+    left = Subscription.objects.filter(application_id=application_id, deleted_at=None)
+    for subscription_id in left.values_list("id", flat=True):
+        with suppress(NotFound):  # somebody else was faster
+            dropped += delete(subscription_id, by=by)
     return dropped
 
 

@@ -34,6 +34,12 @@ def disable_failing() -> None:
 
 
 @shared_task
+def finish_deletions() -> None:
+    """Delete what a deletion that broke off has left."""
+    maintenance.finish_deletions()
+
+
+@shared_task
 def keep_partitions() -> None:
     """Make the attempt log's days ahead and drop those past retention."""
     maintenance.make_partitions()

@@ -15,6 +15,7 @@ from psycopg.errors import DeadlockDetected
 from delivery.dispatch import Dispatched, StaleConfiguration, dispatch
 from delivery.doorbell import ring
 from delivery.statements import statement
+from events.quota import spend
 
 TRIES = 5
 SQL = Path(__file__).parent / "sql"
@@ -83,8 +84,10 @@ def _store_and_dispatch(
             fate = Fate.CREATED
             created[event.event_id] = pk
         ingested.append(Ingested(event.event_id, fate, received_at))
-    dispatched = dispatch(list(created.values())) if created else Dispatched(deliveries=0, expected=True)
-    return ingested, dispatched
+    if not created:
+        return ingested, Dispatched(deliveries=0, expected=True)
+    spend(application_id, len(created))
+    return ingested, dispatch(list(created.values()))
 
 
 def _may_pass(problem: Exception) -> bool:

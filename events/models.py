@@ -43,3 +43,18 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.event_type} {self.event_id}"
+
+
+class EventCount(models.Model):
+    """How many events an application has sent on a day, in UTC. Kept only where quotas are enforced."""
+
+    pk = models.CompositePrimaryKey("application_id", "day")
+    application = models.ForeignKey(Application, models.CASCADE, related_name="event_counts", db_index=False)
+    day = models.DateField()
+    amount = models.BigIntegerField()
+
+    class Meta:
+        db_table = "event_count"
+
+    def __str__(self) -> str:
+        return f"{self.amount} on {self.day}"

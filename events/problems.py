@@ -23,3 +23,9 @@ class EventAlreadyIngested(Problem):
     status_code = 409
     title = "Event already ingested"
     default_detail = "The application has an event of this `event_id`. If you are trying again, all is well."
+
+
+class TooManyEventsToday(Problem):
+    status_code = 429
+    title = "Too many events today"
+    default_detail = "The application has sent as many events today as its quota allows. The day ends at midnight UTC."

@@ -2,47 +2,103 @@
 
 from typing import Any
 
-from rest_framework.permissions import AllowAny
+from django.conf import settings
+from drf_spectacular.utils import extend_schema, inline_serializer
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from hook0 import problems
+from hook0 import env, problems
+from tenants.api.public import PublicView
 from tenants.problems import NotFound
 
 
-class PublicView(APIView):
-    """Readable without credentials."""
+class InstanceAnswer(serializers.Serializer[Any]):
+    biscuit_public_key = serializers.CharField(help_text="Empty: tokens are no biscuits here.")
+    registration_disabled = serializers.BooleanField()
+    password_minimum_length = serializers.IntegerField()
+    auto_db_migration = serializers.BooleanField()
+    application_secret_compatibility = serializers.BooleanField()
+    quota_enforcement = serializers.BooleanField()
+    matomo = serializers.JSONField(allow_null=True)
+    formbricks = serializers.JSONField(allow_null=True)
+    support_email_address = serializers.CharField()
+    cloudflare_turnstile_site_key = serializers.CharField(allow_null=True)
 
-    authentication_classes = ()
-    permission_classes = (AllowAny,)
+
+class ProblemAnswer(serializers.Serializer[Any]):
+    type = serializers.URLField()
+    id = serializers.CharField()
+    title = serializers.CharField()
+    detail = serializers.CharField()
+    status = serializers.IntegerField()
+    validation = serializers.JSONField(allow_null=True)
+
+
+EnvironmentVariableAnswer = inline_serializer(  # as a class its fields would be in the way of its own attributes
+    "EnvironmentVariableAnswer",
+    {
+        "name": serializers.CharField(),
+        "env_var": serializers.CharField(),
+        "description": serializers.CharField(),
+        "default": serializers.CharField(allow_null=True),
+        "sensitive": serializers.BooleanField(),
+        "required": serializers.BooleanField(),
+        "group": serializers.CharField(),
+    },
+    many=True,
+)
 
 
 class InstanceView(PublicView):
-    """What a client should know of this installation."""
-
+    @extend_schema(operation_id="instance.get", tags=["Installation"], responses=InstanceAnswer)
     def get(self, request: Request) -> Response:
+        """What a client should know of this installation."""
         return Response(
             {
                 "biscuit_public_key": "",
                 "registration_disabled": True,
-                "password_minimum_length": 12,
+                "password_minimum_length": settings.PASSWORD_MINIMUM_LENGTH,
                 "auto_db_migration": False,
                 "application_secret_compatibility": True,
-                "quota_enforcement": False,
+                "quota_enforcement": settings.QUOTAS_ENFORCED,
                 "matomo": None,
                 "formbricks": None,
-                "support_email_address": "",
+                "support_email_address": settings.SUPPORT_EMAIL_ADDRESS,
                 "cloudflare_turnstile_site_key": None,
             }
         )
 
 
 class ErrorsView(PublicView):
-    """Every error the API may answer with."""
-
+    @extend_schema(operation_id="errors.list", tags=["Installation"], responses=ProblemAnswer(many=True))
     def get(self, request: Request) -> Response:
+        """The errors that Hook0's clients know by their ids."""
         return Response(problems.catalogue())
+
+
+class EnvironmentVariablesView(PublicView):
+    @extend_schema(
+        operation_id="environmentVariables.list",
+        tags=["Installation"],
+        responses=EnvironmentVariableAnswer,
+    )
+    def get(self, request: Request) -> Response:
+        """What an operator can set, and to what it defaults. It does not tell what is set."""
+        return Response(
+            [
+                {
+                    "name": variable.name,
+                    "env_var": variable.name,
+                    "description": variable.description,
+                    "default": None if variable.sensitive else variable.default,
+                    "sensitive": variable.sensitive,
+                    "required": variable.default is None,
+                    "group": variable.group,
+                }
+                for variable in env.VARIABLES.values()
+            ]
+        )
 
 
 class AnyOtherView(PublicView):

@@ -115,6 +115,16 @@ def words(raw: str) -> list[str]:
     return [word for word in (part.strip() for part in raw.split(",")) if word]
 
 
+def origins(raw: str) -> list[str]:
+    """What a browser calls an origin: a scheme and a host, and a port where it is not the usual one."""
+    parse = url("http", "https")
+    for word in words(raw):
+        parts = urlsplit(parse(word))
+        if parts.geturl() != f"{parts.scheme}://{parts.netloc}" or "@" in parts.netloc:
+            raise ValueError(f"{word} is no origin; write https://app.example.com, without a path")
+    return words(raw)
+
+
 def networks(raw: str) -> list[Network]:
     try:
         return [ipaddress.ip_network(word, strict=False) for word in words(raw)]

@@ -37,6 +37,7 @@ class JsonPayload(Problem):
 
 
 class MethodNotAllowed(Problem):
+    is_hook0s = False
     status_code = 405
     title = "Method not allowed"
     default_detail = "This address does not take this method."
@@ -119,8 +120,9 @@ def document(problem: Problem) -> dict[str, Any]:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """Every problem the API may answer with, by name."""
-    return [document(kind()) for kind in sorted(_kinds(Problem), key=lambda kind: kind.__name__)]
+    """The problems of Hook0 that the API may answer with, by name. Hook0's clients refuse a list with others in it."""
+    known = [kind for kind in _kinds(Problem) if kind.is_hook0s]
+    return [document(kind()) for kind in sorted(known, key=lambda kind: kind.__name__)]
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -39,14 +39,24 @@ except ValueError as problem:
 
 PORT = env.read(
     "HOOK0_PORT",
-    "8000",
+    str(
+        env.read(
+            "PORT",
+            "8000",
+            "Hook0's name for `HOOK0_PORT`, which goes before it.",
+            group="Installation",
+            parse=env.integer(1, 65533),
+        )
+    ),
     "The port of the API and the admin. In `make run` the demo receiver takes the next one, metrics the one after.",
     group="Installation",
     parse=env.integer(1, 65533),
 )
 BIND = env.read(
     "HOOK0_BIND",
-    "127.0.0.1",
+    env.read(
+        "IP", "127.0.0.1", "Hook0's name for `HOOK0_BIND`, which goes before it.", group="Installation", parse=env.text
+    ),
     "The address the API and the metrics listen on; `0.0.0.0` in a container.",
     group="Installation",
     parse=env.text,
@@ -97,6 +107,29 @@ HTTPS = env.read(
     "alone and plain requests are redirected. Default: true in production.",
     group="Installation",
     parse=env.boolean,
+)
+
+CORS_ALLOWED_ORIGINS = env.read(
+    "CORS_ALLOWED_ORIGINS",
+    "",
+    "Origins of web pages that may call the API from a browser, like `https://app.example.com`, separated by commas.",
+    group="Installation",
+    parse=env.origins,
+)
+HEALTH_CHECK_KEY = env.read(
+    "HEALTH_CHECK_KEY",
+    "",
+    "What `GET /health/?key=` asks for. Unset: there is no such address.",
+    group="Installation",
+    parse=env.text,
+    sensitive=True,
+)
+SUPPORT_EMAIL_ADDRESS = env.read(
+    "SUPPORT_EMAIL_ADDRESS",
+    "",
+    "Where users find help; `GET /instance/` says it.",
+    group="Installation",
+    parse=env.text,
 )
 
 # --- services ---------------------------------------------------------------------------------------
@@ -209,6 +242,44 @@ ATTEMPT_RETENTION_DAYS = env.read(
     parse=env.integer(1, 3650),
 )
 
+# --- quotas -----------------------------------------------------------------------------------------
+
+QUOTAS_ENFORCED = env.read(
+    "ENABLE_QUOTA_ENFORCEMENT",
+    "false",
+    "Enforce the limits below. Otherwise there are none.",
+    group="Quotas",
+    parse=env.boolean,
+)
+APPLICATIONS_PER_ORGANIZATION = env.read(
+    "QUOTA_GLOBAL_APPLICATIONS_PER_ORGANIZATION_LIMIT",
+    "1",
+    "Applications of an organization.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+EVENTS_PER_DAY = env.read(
+    "QUOTA_GLOBAL_EVENTS_PER_DAY_LIMIT",
+    "100",
+    "Events that an application may send on one day, in UTC.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+SUBSCRIPTIONS_PER_APPLICATION = env.read(
+    "QUOTA_GLOBAL_SUBSCRIPTIONS_PER_APPLICATION_LIMIT",
+    "10",
+    "Subscriptions of an application.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+EVENT_TYPES_PER_APPLICATION = env.read(
+    "QUOTA_GLOBAL_EVENT_TYPES_PER_APPLICATION_LIMIT",
+    "10",
+    "Active event types of an application.",
+    group="Quotas",
+    parse=env.integer(0, 2_147_483_647),
+)
+
 # --- metrics ----------------------------------------------------------------------------------------
 
 METRICS_PORT = env.read(
@@ -241,6 +312,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "corsheaders",
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -253,6 +325,8 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hook0.middleware.tolerate_slashes",
+    "hook0.middleware.switch_off_xss_auditors",
+    "corsheaders.middleware.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -277,9 +351,14 @@ TEMPLATES = [
         },
     },
 ]
+PASSWORD_MINIMUM_LENGTH = 12
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in {
+        "UserAttributeSimilarityValidator": {},
+        "MinimumLengthValidator": {"min_length": PASSWORD_MINIMUM_LENGTH},
+        "CommonPasswordValidator": {},
+    }.items()
 ]
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
@@ -299,6 +378,11 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+CORS_URLS_REGEX = "^/api/"
+CORS_ALLOW_METHODS = ["GET", "POST", "PUT", "DELETE"]
+CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options"]
+CORS_EXPOSE_HEADERS = ["Link", "Retry-After"]
+CORS_PREFLIGHT_MAX_AGE = 3600
 # Events are bounded by events/limits.py; a request body of the API by 2 MiB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_097_152
 
@@ -320,6 +404,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_PUBLIC": True,
     "SWAGGER_UI_DIST": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"]},
 }
 
 # --- Celery: a message is a doorbell and carries no state -------------------------------------------

@@ -2,14 +2,38 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from delivery import reconfigure
 from events.api.event import EventView
-from hook0.api import AnyOtherView, ErrorsView, InstanceView
+from events.api.payload_content_types import PayloadContentTypesView
+from events.usage import usage_of
+from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
+from monitoring.api import HealthView
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
+from tenants.api.application_secrets import ApplicationSecretsView, ApplicationSecretView
+from tenants.api.applications import ApplicationsView, ApplicationView
 from tenants.api.event_types import EventTypesView, EventTypeView
+from tenants.api.organizations import OrganizationsView, OrganizationView
+from tenants.api.quotas import QuotasView
+from tenants.api.service_tokens import ServiceTokensView, ServiceTokenView
 
 api = [
     path("instance/", InstanceView.as_view()),
     path("errors/", ErrorsView.as_view()),
+    path("environment_variables/", EnvironmentVariablesView.as_view()),
+    path("health/", HealthView.as_view()),
+    path("quotas/", QuotasView.as_view()),
+    path("organizations/", OrganizationsView.as_view()),
+    path("organizations/<uuid:organization_id>/", OrganizationView.as_view(usage_of=usage_of)),
+    path("service_token/", ServiceTokensView.as_view()),
+    path("service_token/<uuid:token_id>/", ServiceTokenView.as_view()),
+    path("applications/", ApplicationsView.as_view()),
+    path(
+        "applications/<uuid:application_id>/",
+        ApplicationView.as_view(usage_of=usage_of, delete_subscriptions=reconfigure.delete_all),
+    ),
+    path("application_secrets/", ApplicationSecretsView.as_view()),
+    path("application_secrets/<uuid:token>/", ApplicationSecretView.as_view()),
+    path("payload_content_types/", PayloadContentTypesView.as_view()),
     path("event/", EventView.as_view()),
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),

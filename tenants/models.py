@@ -25,13 +25,14 @@ class Application(models.Model):
     """The tenant: its secrets, event types, subscriptions and events are nobody else's."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    organization = models.ForeignKey(Organization, models.PROTECT, related_name="applications")
+    organization = models.ForeignKey(Organization, models.PROTECT, related_name="applications", db_index=False)
     name = models.CharField(max_length=50)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         db_table = "application"
+        indexes = [models.Index(fields=["organization", "created_at", "id"], name="application_by_age")]
 
     def __str__(self) -> str:
         return self.name
@@ -57,19 +58,21 @@ class Credential(models.Model):
 class ApplicationSecret(Credential):
     """Gives everything inside one application."""
 
-    application = models.ForeignKey(Application, models.CASCADE, related_name="secrets")
+    application = models.ForeignKey(Application, models.CASCADE, related_name="secrets", db_index=False)
 
     class Meta:
         db_table = "application_secret"
+        indexes = [models.Index(fields=["application", "created_at", "id"], name="application_secret_by_age")]
 
 
 class ServiceToken(Credential):
     """Gives everything inside one organization."""
 
-    organization = models.ForeignKey(Organization, models.CASCADE, related_name="service_tokens")
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="service_tokens", db_index=False)
 
     class Meta:
         db_table = "service_token"
+        indexes = [models.Index(fields=["organization", "created_at", "id"], name="service_token_by_age")]
 
 
 class EventType(models.Model):

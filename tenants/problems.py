@@ -13,6 +13,7 @@ class Problem(APIException):
 
     status_code = 500
     title = "Something went wrong"
+    is_hook0s = True  # False: one of ours, which Hook0's clients do not know by its id
     default_detail = "We have logged it. Try again in a moment."
 
     def __init__(self, detail: str | None = None, *, validation: dict[str, Any] | None = None) -> None:
@@ -54,3 +55,15 @@ class EventTypeDoesNotExist(Problem):
     status_code = 400
     title = "Unknown event type"
     default_detail = "The application has no active event type of this name. Create it first."
+
+
+class TooManyApplicationsPerOrganization(Problem):
+    status_code = 429
+    title = "Too many applications"
+    default_detail = "The organization has as many applications as its quota allows."
+
+
+class TooManyEventTypesPerApplication(Problem):
+    status_code = 429
+    title = "Too many event types"
+    default_detail = "The application has as many active event types as its quota allows."

@@ -26,6 +26,11 @@ class ApiClient:
             f"/api/v1{path}", data, content_type=content_type, headers={**self._headers, **headers}
         )
 
+    def put(self, path: str, body: Any = None) -> Any:
+        return self._client.put(
+            f"/api/v1{path}", json.dumps(body, default=str), content_type="application/json", headers=self._headers
+        )
+
     def delete(self, path: str, **query: Any) -> Any:
         return self._client.delete(f"/api/v1{path}", query_params=query, headers=self._headers)
 

@@ -14,9 +14,10 @@ from rest_framework.views import APIView
 
 from tenants.authentication import require_application
 from tenants.fields import no_control_characters
-from tenants.models import EventType
+from tenants.models import Application, EventType
 from tenants.pages import Page, PageQuery
-from tenants.problems import NotFound
+from tenants.problems import NotFound, TooManyEventTypesPerApplication
+from tenants.quotas import limits, require_room
 
 
 class EventTypePost(serializers.Serializer[Any]):
@@ -43,9 +44,18 @@ class ApplicationListQuery(ApplicationQuery, PageQuery):
     """The query string of nearly every list."""
 
 
+@transaction.atomic
 def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb: str) -> EventType:
     """The event type of this name, active. Parts may hold dots: what counts is the name they make."""
     same_name = EventType.objects.filter(application_id=application_id, name=f"{service}.{resource_type}.{verb}")
+    if found := same_name.filter(deactivated_at=None).first():
+        return found
+    require_room(
+        Application.objects.filter(id=application_id),
+        EventType.objects.filter(application_id=application_id, deactivated_at=None),
+        limits().event_types_per_application,
+        TooManyEventTypesPerApplication,
+    )
     if not same_name.update(deactivated_at=None):
         with suppress(IntegrityError), transaction.atomic():  # somebody else was faster: theirs is as good
             EventType.objects.create(

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.functions import Now
 
-from delivery import lanes, reconfigure
+from delivery import lanes, maintenance, reconfigure
 from delivery.audit import Operator
 from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt
 from delivery.outcome import Outcome
@@ -15,6 +16,7 @@ from delivery.queue import Ended
 from delivery.retry import Decision
 from events.models import Event
 from subscriptions.models import Subscription, SubscriptionState
+from tenants.models import Application
 from tenants.problems import NotFound
 from tests.factories import make_application, make_fifo, make_subscription, publish
 
@@ -191,6 +193,49 @@ def test_a_deleted_subscription_goes_with_its_lanes_and_its_work(application, qu
     assert set(Lane.objects.values_list("subscription_id", flat=True)) == {other.id}
     with pytest.raises(NotFound):
         reconfigure.delete(subscription.id, by=ME)
+
+
+def test_a_deletion_of_an_application_that_breaks_off_is_finished_later(application, monkeypatch):
+    neighbour = make_application()
+    theirs = make_subscription(neighbour)
+    for each in range(3):
+        make_subscription(application, fifo_mode=each % 2 == 0)
+    publish(application, 2)
+    publish(neighbour, 2)
+    Application.objects.filter(id=application.id).update(deleted_at=Now())
+    delete, deleted = reconfigure.delete, []
+
+    def delete_one_and_die(subscription_id, *, by):
+        if deleted:
+            raise KeyboardInterrupt
+        deleted.append(subscription_id)
+        return delete(subscription_id, by=by)
+
+    monkeypatch.setattr(reconfigure, "delete", delete_one_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        reconfigure.delete_all(application.id)
+    monkeypatch.undo()
+    assert Subscription.objects.filter(deleted_at=None, application=application).count() == 2
+    assert maintenance.finish_deletions() == 4
+    assert maintenance.finish_deletions() == 0
+    assert set(Subscription.objects.filter(deleted_at=None)) == {theirs}
+    assert set(RequestAttempt.objects.values_list("subscription_id", flat=True)) == {theirs.id}
+    assert OperatorAction.objects.filter(action="delete_subscription", actor="hook0").count() == 3
+
+
+def test_of_two_that_delete_an_application_each_goes_on_behind_the_other(application, monkeypatch):
+    for _ in range(2):
+        make_subscription(application)
+    publish(application)
+    delete = reconfigure.delete
+
+    def delete_behind_another(subscription_id, *, by):
+        delete(subscription_id, by=ME)
+        return delete(subscription_id, by=by)
+
+    monkeypatch.setattr(reconfigure, "delete", delete_behind_another)
+    assert reconfigure.delete_all(application.id) == 0
+    assert not Subscription.objects.filter(deleted_at=None).exists()
 
 
 def test_a_cancelled_delivery_leaves_unsent_when_its_turn_comes(application, queue, sender, receiver):

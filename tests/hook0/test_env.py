@@ -41,6 +41,11 @@ def read(parse: Parse, default: str | None = None, *, sensitive: bool = False) -
             "10.1.2.3/8, ::1/128",
             [ipaddress.ip_network("10.0.0.0/8"), ipaddress.ip_network("::1/128")],
         ),
+        (
+            env.origins,
+            "https://app.example.com, http://localhost:3000",
+            ["https://app.example.com", "http://localhost:3000"],
+        ),
         (env.folder, "/tmp/../tmp", Path("/tmp").resolve()),  # noqa: S108
         (env.url("http", "https"), "https://hooks.example.com", "https://hooks.example.com"),
         (env.url("postgresql"), "postgresql:///hook0?host=/run", "postgresql:///hook0?host=/run"),
@@ -70,6 +75,9 @@ def test_a_reader_accepts_what_makes_sense(
         (env.url("http", "https"), "ftp://example.com", "http:// or https://"),
         (env.url("http", "https"), "example.com", "http:// or https://"),
         (env.url("http", "https"), "http://", "names no host"),
+        (env.origins, "https://app.example.com/", "without a path"),
+        (env.origins, "https://me@app.example.com", "without a path"),
+        (env.origins, "app.example.com", "http:// or https://"),
         (env.secret(8), "short", "at least 8 characters"),
     ],
 )

@@ -7,15 +7,26 @@ HOOK0S = {
     "EventTypeDoesNotExist", "EventInvalidPayloadContentType", "EventInvalidBase64Payload", "EventInvalidJsonPayload",
     "LabelsAmbiguity", "AuthInvalidAuthorizationHeader", "JsonPayload", "AuthNoAuthorizationHeader",
     "AuthInvalidBiscuit", "Forbidden", "NotFound", "EventAlreadyIngested", "Validation", "RateLimited",
-    "InternalServerError", "ServiceUnavailable",
+    "InternalServerError", "ServiceUnavailable", "TooManyApplicationsPerOrganization", "TooManyEventsToday",
+    "TooManyEventTypesPerApplication", "TooManySubscriptionsPerApplication",
+}  # fmt: skip
+NOT_HERE = {
+    "OrganizationNameMissing", "UserAlreadyExist", "RegistrationDisabled", "PasswordTooShort", "PasswordTooLong",
+    "PasswordSimilarToEmail", "PasswordSimilarToName", "PasswordTooCommon", "PasswordNotDiverseEnough",
+    "OrganizationIsNotEmpty", "InvitedUserDoesNotExist", "InvitedUserAlreadyInOrganization", "ApplicationNameMissing",
+    "InvalidRole", "EventTypeAlreadyExist", "UnauthorizedWorkers", "InvalidDateRange",
+    "AuthApplicationSecretLookupError", "AuthInvalidApplicationSecret", "AuthBiscuitLookupError", "AuthFailedLogin",
+    "AuthEmailNotVerified", "AuthEmailAlreadyVerified", "AuthFailedRefresh", "AuthEmailExpired",
+    "TooManyMembersPerOrganization",
 }  # fmt: skip
 
 
-def test_the_catalogue_lists_every_problem_once_with_words_for_people():
+def test_the_catalogue_lists_every_problem_of_hook0_once_with_words_for_people():
     documents = ApiClient(None).get("/errors/").json()
     names = [document["id"] for document in documents]
     assert len(names) == len(set(names))
     assert set(names) >= HOOK0S
+    assert set(names) <= HOOK0S | NOT_HERE  # Hook0's clients refuse a list with an id that they do not know
     assert all(document["title"] and document["detail"] for document in documents)
 
 

@@ -97,6 +97,12 @@ def test_the_page_has_a_row_for_every_variable_in_the_words_of_the_settings(
             assert row in documented.get(group, []), f"docs/reference/settings.md, under `## {group}`, lacks\n\n{row}\n"
 
 
+def test_hook0s_names_of_address_and_port_do_where_ours_are_not_set(tmp_path: Path) -> None:
+    defaults = {each["name"]: each["default"] for each in read_settings(tmp_path, IP="0.0.0.0", PORT="9000")}
+    assert (defaults["HOOK0_BIND"], defaults["HOOK0_PORT"]) == ("0.0.0.0", "9000")
+    assert defaults["HOOK0_PUBLIC_URL"] == "http://127.0.0.1:9000"
+
+
 def test_the_page_has_nothing_that_the_settings_do_not_read_and_keeps_their_order(
     expected: dict[str, list[str]], documented: dict[str, list[str]]
 ) -> None:
