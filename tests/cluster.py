@@ -15,7 +15,7 @@ import psycopg
 
 from hook0.embedded import postgres
 from hook0.embedded.server import Server
-from hook0.programs import end, spawn
+from hook0.programs import end, kill_group, spawn
 from tests.embedded_services import temporary_home
 
 ROOT = Path(__file__).parent.parent
@@ -65,7 +65,13 @@ class Cluster:
         """A Python process of the checkout; what it says on stderr is in the log."""
         with self.log.open("a") as errors:
             child = subprocess.Popen(
-                [sys.executable, *arguments], cwd=ROOT, env=self.environment, text=True, stderr=errors, **options
+                [sys.executable, *arguments],
+                cwd=ROOT,
+                env=self.environment,
+                text=True,
+                stderr=errors,
+                start_new_session=True,
+                **options,
             )
         self.children.append(child)
         return child
@@ -81,9 +87,7 @@ class Cluster:
 
     def end_children(self) -> None:
         for child in self.children:
-            if child.poll() is None:
-                child.send_signal(signal.SIGCONT)
-                child.kill()
+            kill_group(child.pid)
             child.wait()
         self.children = []
 

@@ -1,14 +1,23 @@
 """Workers and publishers in processes of their own, and the history of what they did."""
 
 import json
+import math
+import os
 import random
+import signal
 import subprocess
+import threading
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import redis
 
+from hook0.embedded import valkey
+from hook0.programs import end, kill_group, spawn
 from hook0.receiver import Behaviour, Receiver, start_in_thread
 from tests.cluster import Cluster, running_cluster
 from tests.races.history import Arrival, Ending, History, Published
@@ -43,6 +52,60 @@ class Publisher:
 
     process: subprocess.Popen
     said: Path
+
+
+MAINTENANCE = ("worker", "--queues", "maintenance", "--concurrency", "1", "--hostname", "maintenance@%h")
+DELIVERY = ("worker", "--queues", "delivery", "--concurrency", "2", "--hostname", "delivery@%h")
+
+
+class Celery:
+    """The product's Celery processes, on a broker of their own. Who ends is started again, as `manage.py up` does."""
+
+    def __init__(self, arena: "Arena", broker_url: str) -> None:
+        self._arena, self._broker_url = arena, broker_url
+        self._commands = {
+            "maintenance": MAINTENANCE,
+            "delivery": DELIVERY,
+            "beat": ("beat", "--schedule", str(arena.home / "beat")),
+        }
+        self._running = {name: self._start(name) for name in self._commands}
+        self._ended = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise)
+        self._supervisor.start()
+
+    def wait_for_a_pump(self) -> None:
+        while not self._arena.query("SELECT 1 FROM pump_beacon"):
+            time.sleep(0.1)
+
+    def flush(self) -> None:
+        with redis.Redis.from_url(self._broker_url) as broker:
+            broker.flushall()
+
+    def kill_a_pump(self) -> None:
+        worker = self._running["delivery"].pid
+        with suppress(ProcessLookupError, FileNotFoundError):
+            children = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
+            for child in children[-1:]:
+                os.kill(int(child), signal.SIGKILL)
+
+    def kill(self, name: str) -> None:
+        """With its children, as a machine dies."""
+        kill_group(self._running[name].pid)
+
+    def end(self) -> None:
+        self._ended.set()
+        self._supervisor.join()
+
+    def _supervise(self) -> None:
+        while not self._ended.wait(0.1):
+            for name, process in self._running.items():
+                if process.poll() is not None:
+                    kill_group(process.pid)
+                    self._running[name] = self._start(name)
+
+    def _start(self, name: str) -> subprocess.Popen:
+        arguments = self._commands[name]
+        return self._arena.start("-m", "celery", "--quiet", "--app", "hook0", *arguments, "--loglevel", "ERROR")
 
 
 @dataclass
@@ -95,6 +158,20 @@ class Arena(Cluster):
         )
         return str(application)
 
+    @contextmanager
+    def celery(self) -> Iterator[Celery]:
+        broker = valkey.prepare(self.home)
+        process = spawn(broker.program, self.home / "log" / "valkey.log")
+        self.settings["CELERY_BROKER_URL"] = broker.url
+        celery = Celery(self, broker.url)
+        try:
+            yield celery
+        finally:
+            celery.end()
+            self.end_children()
+            end(broker.program, process)
+            del self.settings["CELERY_BROKER_URL"]
+
     def history(self, publishers: Sequence[Publisher], *, pending: int) -> History:
         places = {
             str(event): (lane, number)
@@ -110,9 +187,11 @@ class Arena(Cluster):
             for line in publisher.said.read_text().splitlines():
                 call = json.loads(line)
                 for event in call["events"]:
+                    # Where the answer was lost with the database, the event may be there all the same.
+                    answered = call["answered"] or math.inf
                     if event in places:
-                        history.published.append(Published(*places[event], call["invoked"], call["answered"]))
-                    else:
+                        history.published.append(Published(*places[event], call["invoked"], answered))
+                    elif answered < math.inf:
                         history.vanished += 1
         for each in self.receiver.received:
             headers = each.headers

@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from math import inf
 
 
 @dataclass(frozen=True)
 class Published:
-    """A publish call that was answered 201: in its lane the event got this number."""
+    """A publish call that got this number in its lane: `answered` never, where the database was shot meanwhile."""
 
     lane: int
     number: int
@@ -62,8 +63,8 @@ class Violation:
     what: str
 
 
-def check(history: History, *, records_lost: bool = False) -> list[Violation]:
-    """Every broken promise in a run, whose retries never end.
+def check(history: History, *, records_lost: bool = False, patience: float = inf) -> list[Violation]:
+    """Every broken promise in a run, whose retries never end. `patience` is how long a lane that may go on may wait.
 
     A database that was shot has lost the last records, never an event: what they recorded is sent again. An
     acknowledgement is then what the receiver answered; otherwise, what was recorded.
@@ -73,6 +74,7 @@ def check(history: History, *, records_lost: bool = False) -> list[Violation]:
         *_numbers_follow_the_publishers(history.published),
         *_the_receiver_sees_the_order(history, records_lost=records_lost),
         *_one_in_flight(history),
+        *_a_lane_that_may_go_on_does(history, patience),
     ]
 
 
@@ -136,6 +138,25 @@ def _one_in_flight(history: History) -> Iterator[Violation]:
         for earlier, later in pairwise(in_order):
             if later.begin < earlier.end and (lane, earlier.number, earlier.attempt) not in given_up:
                 yield Violation("one in flight", lane, f"{later.number} began while {earlier.number} was in flight")
+
+
+def _a_lane_that_may_go_on_does(history: History, patience: float) -> Iterator[Violation]:
+    """A number is tried within a while of being published and of the good answer to the one before it."""
+    arrivals = _by_lane(history.arrivals)
+    for lane, calls in _by_lane(history.published).items():
+        first: dict[int, float] = {}
+        answered: dict[int, float] = {}
+        for each in sorted(arrivals[lane], key=lambda each: each.begin):
+            first.setdefault(each.number, each.begin)
+            if each.ok and each.number + 1 not in first:
+                answered[each.number] = each.end
+        for call in calls:
+            if call.answered == inf:
+                continue
+            may_go_on = max(call.answered, answered.get(call.number - 1, 0.0))
+            waited = first.get(call.number, may_go_on) - may_go_on
+            if waited > patience:
+                yield Violation("a lane that may go on does", lane, f"number {call.number} waited for {waited:.1f} s")
 
 
 def _by_lane(records: Sequence) -> dict[int, list]:

@@ -33,6 +33,16 @@ MUTANTS = {
             ("AND l.head_seq = r.lane_seq", ""),
         ],
     },
+    # A lane that goes on forgets itself now and then.
+    "sleepy": {
+        "record_lanes": [
+            ("WHEN stays THEN 2", "WHEN stays AND random() < 0.5 THEN 2"),
+            (
+                "CASE WHEN s.leaves THEN 0 ELSE s.wait END",
+                "CASE WHEN NOT s.leaves THEN s.wait WHEN random() < 0.03 THEN 14 ELSE 0 END",
+            ),
+        ],
+    },
 }
 
 

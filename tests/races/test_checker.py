@@ -68,6 +68,15 @@ def test_each_promise(history, broken):
     assert broken in found if broken else not found
 
 
+def test_a_lane_that_may_go_on_must_not_wait():
+    """From its publication, or from the last good answer to the number before: not from a failed one."""
+    failed_first = [arrival(1, 1.0), arrival(1, 5.0, attempt=2), arrival(2, 6.0)]
+    assert check(History(TWO, failed_first, [good(1, 2), good(2)]), patience=1.0) == []
+    late = History(TWO, [arrival(1, 1.0), arrival(2, 4.0)], [good(1), good(2)])
+    assert {each.promise for each in check(late, patience=1.0)} == {"a lane that may go on does"}
+    assert check(late, patience=5.0) == []
+
+
 def test_where_records_were_lost_the_receivers_answer_counts():
     """Number 1 was answered, its record was lost, and it was sent again after number 2."""
     arrivals = [arrival(1, 1.0), arrival(2, 2.0), arrival(1, 3.0), arrival(2, 4.0)]
