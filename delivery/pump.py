@@ -31,6 +31,7 @@ BEACON_SECONDS = 0.3
 DATABASE_PAUSE_SECONDS = 1.0
 CROWD_SECONDS = 0.5
 BURST = 16
+FEW = 8  # requests that are not worth a thread
 
 
 class Pump:
@@ -122,14 +123,16 @@ class Pump:
         room = self._window - self._sender.in_flight - len(self._to_send) - len(self._ended)
         may_record = bool(self._ended) and now >= self._write_at
         may_claim = room > 0 and now >= self._look_at and not self._stopping()
+        give = self._clerk.send if self._sender.in_flight + len(self._to_send) > FEW else self._clerk.do
         if may_record and not (may_claim and self._claims_next):
             self._at_the_clerks, self._ended = self._ended, []
             self._claims_next = True
-            self._clerk.send(self._queue.record, self._at_the_clerks)
+            give(self._queue.record, self._at_the_clerks)
         elif may_claim:
             self._room_asked_for = room
             self._claims_next = False
-            self._clerk.send(self._claim, room, now)
+            give(self._claim, room, now)
+        self._take_paperwork()
 
     def _claim(self, room: int, now: float) -> list[Claimed]:
         if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
@@ -170,7 +173,8 @@ class Pump:
         return self._sender.in_flight >= 3 * quarter and self._requests[claimed.subscription_id] >= quarter > 0
 
     def _collect(self) -> None:
-        ended = self._sender.wait(0 if self._to_send else self._pause)
+        busy = self._to_send or (self._ended and time.monotonic() >= self._write_at and not self._clerk.is_away)
+        ended = self._sender.wait(0 if busy else self._pause)
         self._ended += [self._judge(claimed, outcome) for claimed, outcome in ended]
 
     def _judge(self, claimed: Claimed, outcome: Outcome) -> Ended:
