@@ -80,7 +80,8 @@ class Lane(models.Model):
 class RequestAttempt(models.Model):
     """A delivery that is not finished: one event for one subscription.
 
-    In a lane the row is never updated: the lane holds the lease and the tries of its head.
+    In a lane no try updates the row: the lane holds the lease and the tries of its head, which come on top of those
+    that are here, from before somebody renewed its retries.
     """
 
     id = models.UUIDField(primary_key=True)

@@ -50,6 +50,7 @@ class Lease(NamedTuple):
     lane_seq: int | None
     epoch: int
     tries: int
+    try_number: int
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
@@ -253,8 +254,8 @@ class Queue:
             "stay": ended.stay,
             "lease": claimed.timeout_ms / 1000 + self.lease_margin,
             "received_at": claimed.received_at,
-            "attempt_id": attempt_id(claimed.delivery_id, claimed.tries),
-            "try_number": claimed.tries,
+            "attempt_id": attempt_id(claimed.delivery_id, claimed.try_number),
+            "try_number": claimed.try_number,
             "worker": self._worker,
             "created_at": claimed.created_at,
             "due_at": claimed.due_at,
