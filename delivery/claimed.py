@@ -33,6 +33,7 @@ class Claimed:
     received_at: datetime
     backoff_schedule: Sequence[int] | None
 
+    application_id: uuid.UUID
     is_paused: bool
     method: str
     url: str

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from delivery.audit import Operator, record
-from delivery.dispatch import dispatch
+from delivery.dispatch import ASKED_BY_A_PERSON, dispatch
 from delivery.models import DeadLetter, RequestAttempt
 from tenants.problems import NotFound
-
-ASKED_BY_A_PERSON = 150
 
 
 def requeue(dead_letter_id: uuid.UUID, *, by: Operator) -> None:

@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from subscriptions.models import Subscription
+from tenants.models import Application
 
 
 class Phase(models.IntegerChoices):
@@ -114,6 +115,8 @@ class RequestAttempt(models.Model):
             ),
             # reap_attempts.sql
             models.Index(fields=["lease_until"], name="attempt_leased", condition=Q(lease_until__isnull=False)),
+            # list_attempts.sql, newest first
+            models.Index(fields=["subscription", "id"], name="attempt_by_age"),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -141,6 +144,7 @@ class AttemptLog(models.Model):
     delivery_id = models.UUIDField()
     event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False)
     subscription = models.ForeignKey(Subscription, models.DO_NOTHING, related_name="+", db_constraint=False)
+    application = models.ForeignKey(Application, models.DO_NOTHING, related_name="+", db_constraint=False, null=True)
     lane_id = models.BigIntegerField(null=True)
     lane_seq = models.BigIntegerField(null=True)
     try_number = models.SmallIntegerField()
@@ -189,7 +193,11 @@ class DeadLetter(models.Model):
 
     class Meta:
         db_table = "dead_letter"
-        indexes = [models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age")]
+        indexes = [
+            models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age"),
+            # delete_events.sql: an event is kept for as long as a dead letter needs it
+            models.Index(fields=["event"], name="dead_letter_event"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(reason__in=["exhausted", "gone", "forbidden", "skipped"]),

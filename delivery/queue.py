@@ -246,6 +246,7 @@ class Queue:
             "delivery_id": claimed.delivery_id,
             "event_id": claimed.event_pk,
             "subscription_id": claimed.subscription_id,
+            "application_id": claimed.application_id,
             "lane_id": claimed.lane_id,
             "lane_seq": claimed.lane_seq,
             "epoch": claimed.epoch,

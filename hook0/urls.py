@@ -2,6 +2,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
+from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from events.api.event import EventView
 from hook0.api import AnyOtherView, ErrorsView, InstanceView
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
@@ -11,6 +12,10 @@ api = [
     path("instance/", InstanceView.as_view()),
     path("errors/", ErrorsView.as_view()),
     path("event/", EventView.as_view()),
+    path("request_attempts/", RequestAttemptsView.as_view()),
+    path("request_attempts/<uuid:request_attempt_id>/", RequestAttemptView.as_view()),
+    path("request_attempts/<uuid:request_attempt_id>/retry/", RetryView.as_view()),
+    path("responses/<uuid:response_id>/", ResponseView.as_view()),
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),

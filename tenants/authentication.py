@@ -39,6 +39,13 @@ def principal_of(request: Request) -> Principal:
     return cast("Principal", request.user)
 
 
+def require_organization(request: Request, organization_id: uuid.UUID) -> None:
+    """Go on only if the caller may act for this organization as a whole, as its service tokens may."""
+    principal = principal_of(request)
+    if principal.application_id is not None or principal.organization_id != organization_id:
+        raise Forbidden
+
+
 def require_application(request: Request, application_id: uuid.UUID) -> None:
     """Go on only if the caller may act inside this application."""
     principal = principal_of(request)

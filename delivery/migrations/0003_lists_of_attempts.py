@@ -1,0 +1,64 @@
+"""What the API's list of attempts takes: live and ended ones by application and by subscription, newest first."""
+
+import django.db.models.deletion
+from django.db import migrations, models
+
+# A pump of the release before, still running, leaves it empty.
+APPLICATION = (
+    """
+    ALTER TABLE attempt_log ADD COLUMN application_id uuid;
+    UPDATE attempt_log l SET application_id = s.application_id FROM subscription s WHERE s.id = l.subscription_id;
+    """,
+    "ALTER TABLE attempt_log DROP COLUMN application_id",
+)
+
+# The id of an attempt begins with the time its delivery was made. Ascending: new entries go to the end of a page that
+# is filled, where descending ones would split it in halves.
+INDEXES = (
+    """
+    DROP INDEX attempt_log_subscription;
+    CREATE INDEX attempt_log_subscription ON attempt_log (subscription_id, id);
+    CREATE INDEX attempt_log_application ON attempt_log (application_id, id);
+    -- What failed, where nearly all is well. A success is not in it and does not pay for it.
+    CREATE INDEX attempt_log_failed ON attempt_log (application_id, id) WHERE error_name IS NOT NULL;
+    """,
+    """
+    DROP INDEX attempt_log_failed, attempt_log_application, attempt_log_subscription;
+    CREATE INDEX attempt_log_subscription ON attempt_log (subscription_id, ended_at DESC, id DESC);
+    """,
+)
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("delivery", "0002_queue"),
+        ("tenants", "0001_initial"),
+    ]
+
+    operations = [
+        migrations.RunSQL(
+            *APPLICATION,
+            state_operations=[
+                migrations.AddField(
+                    model_name="attemptlog",
+                    name="application",
+                    field=models.ForeignKey(
+                        db_constraint=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="tenants.application",
+                    ),
+                ),
+            ],
+        ),
+        migrations.RunSQL(*INDEXES),
+        migrations.AddIndex(
+            model_name="requestattempt",
+            index=models.Index(fields=["subscription", "id"], name="attempt_by_age"),
+        ),
+        migrations.AddIndex(
+            model_name="deadletter",
+            index=models.Index(fields=["event"], name="dead_letter_event"),
+        ),
+    ]
