@@ -116,7 +116,7 @@ class RequestAttempt(models.Model):
             # reap_attempts.sql
             models.Index(fields=["lease_until"], name="attempt_leased", condition=Q(lease_until__isnull=False)),
             # list_attempts.sql, newest first
-            models.Index(fields=["subscription", "id"], name="attempt_by_age"),
+            models.Index(fields=["subscription", "id"], name="attempt_by_age", condition=Q(lease_until=None)),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -28,6 +28,28 @@ INDEXES = (
     """,
 )
 
+# The try of a pending delivery that is under way, or else its next. In a lane, the lane knows about its head.
+PENDING = (
+    """
+    CREATE VIEW pending_attempt AS
+    SELECT attempt_id(a.id, try.number) AS id, a.id AS delivery_id, a.event_id AS event_pk, e.event_id AS event_uuid,
+           e.event_type, a.subscription_id, s.application_id, s.description, s.timeout_ms, a.lane_id, a.lane_seq,
+           try.number, try.due_at, try.lease_until, a.lease_until IS NOT NULL AS is_leased,
+           CASE WHEN try.lease_until IS NOT NULL THEN 'in_progress'
+                WHEN try.due_at > now() THEN 'waiting'
+                ELSE 'pending' END AS state
+      FROM request_attempt a
+      JOIN event e ON e.id = a.event_id
+      JOIN subscription s ON s.id = a.subscription_id
+      LEFT JOIN fifo_subscription_state l ON l.id = a.lane_id AND l.head_seq = a.lane_seq
+      CROSS JOIN LATERAL (
+        SELECT coalesce(a.lease_until, l.lease_until) AS lease_until, greatest(a.due_at, l.ready_at) AS due_at,
+               a.tries + coalesce(l.tries, 0) + (coalesce(a.lease_until, l.lease_until) IS NULL)::int AS number
+      ) AS try
+    """,
+    "DROP VIEW pending_attempt",
+)
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -53,9 +75,12 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.RunSQL(*INDEXES),
+        migrations.RunSQL(*PENDING),
         migrations.AddIndex(
             model_name="requestattempt",
-            index=models.Index(fields=["subscription", "id"], name="attempt_by_age"),
+            index=models.Index(
+                fields=["subscription", "id"], name="attempt_by_age", condition=models.Q(("lease_until", None))
+            ),
         ),
         migrations.AddIndex(
             model_name="deadletter",

@@ -41,8 +41,8 @@ SELECT id, id, n / 4, (%(subscriptions)s::uuid[])[1 + n %% 40],
                         || substr(replace(gen_random_uuid()::text, '-', ''), 17, 12) || '0000')::uuid AS id) AS made
 """
 FILL_PENDING = """
-INSERT INTO request_attempt (id, event_id, subscription_id, due_at)
-SELECT new_delivery_id(), n / 4, (%(subscriptions)s::uuid[])[1 + n %% 40], now()
+INSERT INTO request_attempt (id, event_id, subscription_id, due_at, epoch, lease_until)
+SELECT new_delivery_id(), n / 4, (%(subscriptions)s::uuid[])[1 + n %% 40], now(), 1, CASE WHEN n <= 200 THEN now() END
   FROM generate_series(1, %(size)s) AS n
 """
 VACUUMS = [f"VACUUM ANALYZE {table}" for table in ("event", "attempt_log", "request_attempt")]
