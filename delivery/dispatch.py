@@ -43,6 +43,13 @@ def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priorit
     return Dispatched(deliveries, bool(expected))
 
 
+def dispatch_again(event_pk: int, *, only: uuid.UUID | None = None) -> Dispatched:
+    """New deliveries of an event because somebody asks for them. Locked, it is not taken by retention meanwhile."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM event WHERE id = %s FOR KEY SHARE", [event_pk])
+    return dispatch([event_pk], only=only, priority=ASKED_BY_A_PERSON)
+
+
 def persistently(transaction: Callable[[], T]) -> T:
     """Carry out a transaction that dispatches, and begin it anew if another has crossed it."""
     for _ in range(TRIES - 1):

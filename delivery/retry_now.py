@@ -10,7 +10,7 @@ from delivery import dead_letters, lanes
 from delivery.attempt_ids import attempt_id, delivery_id_of
 from delivery.attempts import find_ended
 from delivery.audit import Operator, record
-from delivery.dispatch import ASKED_BY_A_PERSON, dispatch, persistently
+from delivery.dispatch import ASKED_BY_A_PERSON, dispatch_again, persistently
 from delivery.doorbell import ring
 from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
 from delivery.problems import AttemptConflict
@@ -50,10 +50,10 @@ def _deliver_again(attempt: uuid.UUID, by: Operator) -> None:
     ended = find_ended(attempt)
     if ended is None:
         raise NotFound
-    dispatched = dispatch([ended.event_id], only=ended.subscription_id, priority=ASKED_BY_A_PERSON)
+    record(by, "retry_attempt", subscription_id=ended.subscription_id, request_attempt_id=str(attempt))
+    dispatched = dispatch_again(ended.event_id, only=ended.subscription_id)
     if not dispatched.deliveries:
         raise NotFound("The subscription or the event of this attempt is gone.")
-    record(by, "retry_attempt", subscription_id=ended.subscription_id, request_attempt_id=str(attempt))
 
 
 def _hurry(pending: RequestAttempt, by: Operator) -> None:

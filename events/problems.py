@@ -23,3 +23,9 @@ class EventAlreadyIngested(Problem):
     status_code = 409
     title = "Event already ingested"
     default_detail = "The application has an event of this `event_id`. If you are trying again, all is well."
+
+
+class InvalidDateRange(Problem):
+    status_code = 400
+    title = "The days are the wrong way round"
+    default_detail = "`from` must not be later than `to`."

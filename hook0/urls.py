@@ -4,6 +4,8 @@ from django.views.generic import RedirectView
 
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from events.api.event import EventView
+from events.api.events import EventsView, OneEventView, ReplayView
+from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
 from hook0.api import AnyOtherView, ErrorsView, InstanceView
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
 from tenants.api.event_types import EventTypesView, EventTypeView
@@ -12,6 +14,11 @@ api = [
     path("instance/", InstanceView.as_view()),
     path("errors/", ErrorsView.as_view()),
     path("event/", EventView.as_view()),
+    path("events/", EventsView.as_view()),
+    path("events/<uuid:event_id>/", OneEventView.as_view()),
+    path("events/<uuid:event_id>/replay/", ReplayView.as_view()),
+    path("events_per_day/application/", ApplicationEventsPerDayView.as_view()),
+    path("events_per_day/organization/", OrganizationEventsPerDayView.as_view()),
     path("request_attempts/", RequestAttemptsView.as_view()),
     path("request_attempts/<uuid:request_attempt_id>/", RequestAttemptView.as_view()),
     path("request_attempts/<uuid:request_attempt_id>/retry/", RetryView.as_view()),
