@@ -4,6 +4,8 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -14,6 +16,7 @@ def no_control_characters(value: str) -> None:
         raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
 
 
+@extend_schema_field(OpenApiTypes.STR)
 class CommaList(serializers.Field[list[str], Any, list[str], Any]):
     """Words of a query string, separated by commas; all of `choices` where there are some."""
 

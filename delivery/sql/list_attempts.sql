@@ -27,6 +27,7 @@ WITH waiting AS (
 leased AS (
   SELECT * FROM pending_attempt a
    WHERE %(with_pending)s AND a.is_leased AND a.application_id = %(application_id)s::uuid
+     AND a.delivery_id >= %(first_delivery)s::uuid AND a.delivery_id < %(before)s::uuid
      AND a.id >= %(since)s::uuid AND a.id < %(before)s::uuid
      AND (%(subscription_id)s::uuid IS NULL OR a.subscription_id = %(subscription_id)s::uuid)
      AND (%(event_id)s::uuid IS NULL OR a.event_uuid = %(event_id)s::uuid)
