@@ -18,7 +18,7 @@ from tests.plans.explain import Explained
 SMALL, LARGE = 20_000, 300_000
 DAYS = 10
 SUBSCRIPTIONS = 20
-PROBES = 200  # an index of every day, a subscription each, and what was found
+PROBES = 300  # of an index of every day and of every subscription; a walk takes thousands
 PAGE = 51
 LARGE_TABLES = ("attempt_log", "request_attempt")
 
