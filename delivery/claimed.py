@@ -17,7 +17,8 @@ class Claimed:
     lane_id: int | None
     lane_seq: int | None
     epoch: int
-    tries: int
+    tries: int  # that the retry policy counts, this one included
+    try_number: int  # no two tries of a delivery have the same
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
@@ -32,6 +33,7 @@ class Claimed:
     received_at: datetime
     backoff_schedule: Sequence[int] | None
 
+    application_id: uuid.UUID
     is_paused: bool
     method: str
     url: str

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from delivery.audit import Operator, record
-from delivery.dispatch import dispatch
+from delivery.dispatch import dispatch_again
 from delivery.models import DeadLetter, RequestAttempt
 from tenants.problems import NotFound
-
-ASKED_BY_A_PERSON = 150
 
 
 def requeue(dead_letter_id: uuid.UUID, *, by: Operator) -> None:
@@ -19,7 +17,7 @@ def requeue(dead_letter_id: uuid.UUID, *, by: Operator) -> None:
         letter = DeadLetter.objects.select_for_update().filter(id=dead_letter_id).first()
         if letter is None:
             raise NotFound
-        dispatched = dispatch([letter.event_id], only=letter.subscription_id, priority=ASKED_BY_A_PERSON)
+        dispatched = dispatch_again(letter.event_id, only=letter.subscription_id)
         if not dispatched.deliveries:
             raise NotFound("The subscription or the event of this dead letter is gone.")
         letter.delete()

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import connection, transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from delivery.audit import Operator, record
@@ -24,7 +25,7 @@ def retry_head(lane_id: int, *, by: Operator) -> None:
         _require_work(lane)
         if lane.phase == Phase.RUNNING:
             raise LaneConflict("The head is being sent right now.")
-        lane.tries, lane.since = 0, None
+        _renew_tries(lane)
         _settle(lane)
 
 
@@ -75,7 +76,7 @@ def reset(lane_id: int, *, by: Operator) -> None:
     """Let go of whatever holds the lane: lease, block, pause and tries. The head is sent again at once."""
     with _acting_on(lane_id, "reset", by) as lane:
         lane.is_paused = False
-        lane.tries, lane.since = 0, None
+        _renew_tries(lane)
         _settle(lane)
 
 
@@ -118,6 +119,12 @@ def _advance(lane: Lane, head_seq: int) -> None:
     lane.head_seq = head_seq
     _forget_head(lane)
     _settle(lane)
+
+
+def _renew_tries(lane: Lane) -> None:
+    """Count the head's tries from 0 again. Their numbers go on: no two of a delivery have the same."""
+    RequestAttempt.objects.filter(lane=lane, lane_seq=lane.head_seq).update(tries=F("tries") + lane.tries)
+    lane.tries, lane.since = 0, None
 
 
 def _forget_head(lane: Lane) -> None:

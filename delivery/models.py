@@ -8,6 +8,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from subscriptions.models import PUBLIC_POOL, Subscription
+from tenants.models import Application
 
 
 class Phase(models.IntegerChoices):
@@ -81,7 +82,8 @@ class Lane(models.Model):
 class RequestAttempt(models.Model):
     """A delivery that is not finished: one event for one subscription.
 
-    In a lane the row is never updated: the lane holds the lease and the tries of its head.
+    In a lane no try updates the row: the lane holds the lease and the tries of its head, which come on top of those
+    that are here, from before somebody renewed its retries.
     """
 
     id = models.UUIDField(primary_key=True)
@@ -114,6 +116,8 @@ class RequestAttempt(models.Model):
             ),
             # reap_attempts.sql
             models.Index(fields=["lease_until"], name="attempt_leased", condition=Q(lease_until__isnull=False)),
+            # list_attempts.sql, newest first
+            models.Index(fields=["subscription", "id"], name="attempt_by_age", condition=Q(lease_until=None)),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -142,6 +146,7 @@ class AttemptLog(models.Model):
     delivery_id = models.UUIDField()
     event = models.ForeignKey("events.Event", models.DO_NOTHING, related_name="+", db_constraint=False)
     subscription = models.ForeignKey(Subscription, models.DO_NOTHING, related_name="+", db_constraint=False)
+    application = models.ForeignKey(Application, models.DO_NOTHING, related_name="+", db_constraint=False, null=True)
     lane_id = models.BigIntegerField(null=True)
     lane_seq = models.BigIntegerField(null=True)
     try_number = models.SmallIntegerField()
@@ -190,7 +195,11 @@ class DeadLetter(models.Model):
 
     class Meta:
         db_table = "dead_letter"
-        indexes = [models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age")]
+        indexes = [
+            models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age"),
+            # delete_events.sql: an event is kept for as long as a dead letter needs it
+            models.Index(fields=["event"], name="dead_letter_event"),
+        ]
         constraints = [
             models.CheckConstraint(
                 condition=Q(reason__in=["exhausted", "gone", "forbidden", "skipped"]),

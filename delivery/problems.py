@@ -6,3 +6,10 @@ class LaneConflict(Problem):
     status_code = 409
     title = "The lane cannot do that now"
     default_detail = "The lane is not in a state for this."
+
+
+class AttemptConflict(Problem):
+    status_code = 409
+    is_hook0s = False
+    title = "This attempt cannot be retried now"
+    default_detail = "Its delivery is not in a state for this."

@@ -53,6 +53,7 @@ class Lease(NamedTuple):
     lane_seq: int | None
     epoch: int
     tries: int
+    try_number: int
     created_at: datetime
     due_at: datetime
     is_cancelled: bool
@@ -270,6 +271,7 @@ class Queue:
             "delivery_id": claimed.delivery_id,
             "event_id": claimed.event_pk,
             "subscription_id": claimed.subscription_id,
+            "application_id": claimed.application_id,
             "lane_id": claimed.lane_id,
             "lane_seq": claimed.lane_seq,
             "epoch": claimed.epoch,
@@ -278,8 +280,8 @@ class Queue:
             "stay": ended.stay,
             "lease": claimed.timeout_ms / 1000 + self.lease_margin,
             "received_at": claimed.received_at,
-            "attempt_id": attempt_id(claimed.delivery_id, claimed.tries),
-            "try_number": claimed.tries,
+            "attempt_id": attempt_id(claimed.delivery_id, claimed.try_number),
+            "try_number": claimed.try_number,
             "worker": self._process,
             "created_at": claimed.created_at,
             "due_at": claimed.due_at,

@@ -30,7 +30,7 @@ def build_request(claimed: Claimed, *, timestamp: int) -> WebhookRequest:
         # Headers are ASCII: a type in another script goes percent-encoded instead of not at all.
         "X-Event-Type": quote(claimed.event_type, safe=_PRINTABLE),
         "X-Hook0-Delivery-Id": str(claimed.delivery_id),
-        "X-Hook0-Attempt": str(claimed.tries),
+        "X-Hook0-Attempt": str(claimed.try_number),
     }
     if claimed.lane_id is not None:
         ours["X-Hook0-Lane"] = str(claimed.lane_id)

@@ -58,3 +58,33 @@ class EventCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.amount} on {self.day}"
+
+
+class EventsPerDay(models.Model):
+    """How many events an application received on a day, in UTC. It outlives the events."""
+
+    pk = models.CompositePrimaryKey("application_id", "day")
+    application = models.ForeignKey(Application, models.CASCADE, related_name="+", db_index=False)
+    day = models.DateField()
+    amount = models.BigIntegerField()
+
+    class Meta:
+        db_table = "events_per_day"
+
+    def __str__(self) -> str:
+        return f"{self.application_id} on {self.day}: {self.amount}"
+
+
+class EventUpkeep(models.Model):
+    """One row that says how far the jobs have come that follow the events."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    counted_until = models.DateTimeField(help_text="What was received before is in events_per_day.")
+    swept_to = models.BigIntegerField(default=0, help_text="The last event that retention has looked at.")
+
+    class Meta:
+        db_table = "event_upkeep"
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="event_upkeep_is_one_row")]
+
+    def __str__(self) -> str:
+        return f"counted until {self.counted_until}"

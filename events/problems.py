@@ -29,3 +29,9 @@ class TooManyEventsToday(Problem):
     status_code = 429
     title = "Too many events today"
     default_detail = "The application has sent as many events today as its quota allows. The day ends at midnight UTC."
+
+
+class InvalidDateRange(Problem):
+    status_code = 400
+    title = "The days are the wrong way round"
+    default_detail = "`from` must not be later than `to`."

@@ -8,6 +8,8 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "reap": {"task": "delivery.tasks.reap", "schedule": 1.0, "options": {"expires": 1.0}},
     "disable": {"task": "delivery.tasks.disable_failing", "schedule": 60.0, "options": {"expires": 60.0}},
     "deletions": {"task": "delivery.tasks.finish_deletions", "schedule": 60.0, "options": {"expires": 60.0}},
+    "count": {"task": "events.tasks.count_events", "schedule": 60.0, "options": {"expires": 60.0}},
+    "retention": {"task": "events.tasks.delete_old_events", "schedule": 10.0, "options": {"expires": 10.0}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",
         "schedule": 600.0,

@@ -241,6 +241,19 @@ ATTEMPT_RETENTION_DAYS = env.read(
     group="Delivery",
     parse=env.integer(1, 3650),
 )
+EVENT_RETENTION_DAYS = env.read(
+    "HOOK0_EVENT_RETENTION_DAYS",
+    str(ATTEMPT_RETENTION_DAYS),
+    "Days that events are kept, at least as long as their attempts; longer where a delivery is pending "
+    "or a dead letter. Default: `$HOOK0_ATTEMPT_RETENTION_DAYS`.",
+    group="Delivery",
+    parse=env.integer(1, 3650),
+)
+if EVENT_RETENTION_DAYS < ATTEMPT_RETENTION_DAYS:
+    raise ImproperlyConfigured(
+        f"HOOK0_EVENT_RETENTION_DAYS: {EVENT_RETENTION_DAYS} is less than the {ATTEMPT_RETENTION_DAYS} of "
+        "HOOK0_ATTEMPT_RETENTION_DAYS, and an attempt cannot be shown without its event. Lower both, or neither."
+    )
 
 # --- quotas -----------------------------------------------------------------------------------------
 

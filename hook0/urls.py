@@ -3,7 +3,10 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from delivery import reconfigure
+from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from events.api.event import EventView
+from events.api.events import EventsView, OneEventView, ReplayView
+from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
@@ -35,6 +38,15 @@ api = [
     path("application_secrets/<uuid:token>/", ApplicationSecretView.as_view()),
     path("payload_content_types/", PayloadContentTypesView.as_view()),
     path("event/", EventView.as_view()),
+    path("events/", EventsView.as_view()),
+    path("events/<uuid:event_id>/", OneEventView.as_view()),
+    path("events/<uuid:event_id>/replay/", ReplayView.as_view()),
+    path("events_per_day/application/", ApplicationEventsPerDayView.as_view()),
+    path("events_per_day/organization/", OrganizationEventsPerDayView.as_view()),
+    path("request_attempts/", RequestAttemptsView.as_view()),
+    path("request_attempts/<uuid:request_attempt_id>/", RequestAttemptView.as_view()),
+    path("request_attempts/<uuid:request_attempt_id>/retry/", RetryView.as_view()),
+    path("responses/<uuid:response_id>/", ResponseView.as_view()),
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),

@@ -1,9 +1,11 @@
 """Fields that several requests share."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -12,6 +14,35 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 def no_control_characters(value: str) -> None:
     if _CONTROL.search(value):
         raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
+
+
+@extend_schema_field(OpenApiTypes.STR)
+class CommaList(serializers.Field[list[str], Any, list[str], Any]):
+    """Words of a query string, separated by commas; all of `choices` where there are some."""
+
+    default_error_messages = {
+        "empty": "This must be words, separated by commas.",
+        "unknown": "{word} is none of {choices}.",
+        "not_text": "NUL characters are not text.",
+    }
+
+    def __init__(self, *, choices: Collection[str] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.choices = choices
+
+    def to_internal_value(self, data: Any) -> list[str]:
+        words = [word.strip() for word in str(data).split(",")]
+        for word in words:
+            if not word:
+                self.fail("empty")
+            if "\0" in word:
+                self.fail("not_text")
+            if self.choices and word not in self.choices:
+                self.fail("unknown", word=word, choices=", ".join(self.choices))
+        return words
+
+    def to_representation(self, value: list[str]) -> list[str]:
+        return value
 
 
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):

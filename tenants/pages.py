@@ -2,8 +2,8 @@
 
 import base64
 import binascii
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, overload
 from urllib.parse import urlencode
 
 import orjson
@@ -14,7 +14,10 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-Row = TypeVar("Row", bound=Model)
+Row = TypeVar("Row")
+Found = TypeVar("Found", bound=Model)
+LastRow = Mapping[str, Any]
+Read = Callable[[LastRow | None, int], Sequence[Row]]
 
 MOST = 1000
 
@@ -31,14 +34,30 @@ class PageQuery(serializers.Serializer[Any]):
 class Page(Generic[Row]):
     """Some rows of a list, and the address of the next page where there is one."""
 
-    def __init__(self, request: Request, found: QuerySet[Row], *, by: Sequence[str], size: int = MOST) -> None:
-        """`by` are fields as of `order_by`, the last of them unique, none of them null; an index should have them."""
+    @overload
+    def __init__(
+        self: "Page[Found]", request: Request, found: QuerySet[Found], *, by: Sequence[str], size: int = MOST
+    ) -> None: ...
+
+    @overload
+    def __init__(self, request: Request, found: Read[Row], *, by: Sequence[str], size: int = MOST) -> None: ...
+
+    def __init__(self, request: Request, found: Any, *, by: Sequence[str], size: int = MOST) -> None:
+        """`by` are fields as of `order_by`, the last of them unique, none of them null; an index should have them.
+
+        What no QuerySet can find is read by a function, which is told the fields of the row before and how many.
+        """
         query = PageQuery(data=request.query_params)
         query.is_valid(raise_exception=True)
         limit = query.validated_data.get("limit", size)
-        if cursor := query.validated_data.get("pagination_cursor"):
-            found = _after(found, by, cursor)
-        rows = list(found.order_by(*by)[: limit + 1])
+        cursor = query.validated_data.get("pagination_cursor")
+        read = _reader(found, by) if isinstance(found, QuerySet) else found
+        try:
+            rows = list(read(_last_row(cursor, by) if cursor else None, limit + 1))
+        except (binascii.Error, ValueError, TypeError, ValidationError):
+            if not cursor:
+                raise
+            raise serializers.ValidationError({"pagination_cursor": "This is not a cursor of this list."}) from None
         self.rows = rows[:limit]
         self._next = _next_address(request, self.rows[-1], by) if len(rows) > limit else None
 
@@ -47,23 +66,33 @@ class Page(Generic[Row]):
         return Response(data, headers={"Link": f'<{self._next}>; rel="next"'} if self._next else None)
 
 
-def _after(found: QuerySet[Row], by: Sequence[str], cursor: str) -> QuerySet[Row]:
-    """The rows behind a cursor. The first field is compared by itself as well: an index serves that."""
-    try:
-        values = dict(zip(by, orjson.loads(base64.urlsafe_b64decode(cursor.encode())), strict=True))
-        behind = Q(pk__in=[])
-        for field in reversed(by):
-            behind = Q(**{_past(field): values[field]}) | Q(**{field.lstrip("-"): values[field]}) & behind
-        return found.filter(Q(**{f"{_past(by[0])}e": values[by[0]]}) & behind)
-    except (binascii.Error, ValueError, TypeError, ValidationError):
-        raise serializers.ValidationError({"pagination_cursor": "This is not a cursor of this list."}) from None
+def _last_row(cursor: str, by: Sequence[str]) -> LastRow:
+    """What a cursor says of the row that its page ended with."""
+    values = orjson.loads(base64.urlsafe_b64decode(cursor.encode()))
+    return dict(zip((field.lstrip("-") for field in by), values, strict=True))
+
+
+def _reader(found: QuerySet[Any], by: Sequence[str]) -> Read[Any]:
+    def read(last: LastRow | None, count: int) -> Sequence[Any]:
+        return list((_after(found, by, last) if last else found).order_by(*by)[:count])
+
+    return read
+
+
+def _after(found: QuerySet[Any], by: Sequence[str], last: LastRow) -> QuerySet[Any]:
+    """The rows behind one. The first field is compared by itself as well: an index serves that."""
+    behind = Q(pk__in=[])
+    for field in reversed(by):
+        value = last[field.lstrip("-")]
+        behind = Q(**{_past(field): value}) | Q(**{field.lstrip("-"): value}) & behind
+    return found.filter(Q(**{f"{_past(by[0])}e": last[by[0].lstrip("-")]}) & behind)
 
 
 def _past(field: str) -> str:
     return f"{field[1:]}__lt" if field.startswith("-") else f"{field}__gt"
 
 
-def _next_address(request: Request, last: Model, by: Sequence[str]) -> str:
+def _next_address(request: Request, last: Any, by: Sequence[str]) -> str:
     values = [getattr(last, field.lstrip("-")) for field in by]
     cursor = base64.urlsafe_b64encode(orjson.dumps(values)).decode()
     query = {name: request.query_params.getlist(name) for name in request.query_params} | {"pagination_cursor": cursor}

@@ -5,6 +5,6 @@ WITH gone AS (
   RETURNING *
 )
 INSERT INTO dead_letter (id, event_id, subscription_id, lane_id, lane_seq, reason, tries, created_at)
-SELECT id, event_id, subscription_id, lane_id, lane_seq, 'skipped', CASE lane_seq WHEN %(first)s THEN %(tries)s ELSE 0 END,
-       created_at
+SELECT id, event_id, subscription_id, lane_id, lane_seq, 'skipped',
+       tries + CASE lane_seq WHEN %(first)s THEN %(tries)s ELSE 0 END, created_at
   FROM gone

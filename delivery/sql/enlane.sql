@@ -1,5 +1,6 @@
 -- All that waits without order is numbered in event order, in new lanes. Called by delivery.reconfigure, which holds the
 -- subscription's state; there are no lanes. A lane does not start before every request that is in flight has ended.
+-- The head's tries go on in its lane; the others have all their retries before them again when they become heads.
 WITH pending AS MATERIALIZED (
   SELECT a.id, a.event_id, a.tries, a.due_at, a.lease_until,
          lane_key(s.fifo_key, e.event_type, e.ordering_key, e.labels) AS key
@@ -20,7 +21,8 @@ numbered AS (
 ),
 moved AS (
   UPDATE request_attempt a
-     SET lane_id = numbered.lane_id, lane_seq = numbered.seq, tries = 0, epoch = NULL, lease_until = NULL
+     SET lane_id = numbered.lane_id, lane_seq = numbered.seq, tries = CASE numbered.seq WHEN 1 THEN 0 ELSE a.tries END,
+         epoch = NULL, lease_until = NULL
     FROM numbered WHERE a.id = numbered.id
   RETURNING 1
 )

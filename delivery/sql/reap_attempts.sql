@@ -26,10 +26,10 @@ counted AS (
    WHERE st.subscription_id = f.subscription_id
 ),
 logged AS (
-  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted, error_name,
-                           created_at, due_at, ended_at, retry_at)
-  SELECT attempt_id(id, tries), id, event_id, subscription_id, tries, false, true, 'E_WORKER_LOST', created_at, due_at,
-         clock_timestamp(), clock_timestamp()
-    FROM freed
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, try_number, succeeded, accepted,
+                           error_name, created_at, due_at, ended_at, retry_at)
+  SELECT attempt_id(f.id, f.tries), f.id, f.event_id, f.subscription_id, s.application_id, f.tries, false, true,
+         'E_WORKER_LOST', f.created_at, f.due_at, clock_timestamp(), clock_timestamp()
+    FROM freed f JOIN subscription s ON s.id = f.subscription_id
 )
 SELECT count(*) FROM freed

@@ -15,10 +15,12 @@ freed AS (
   RETURNING l.id, l.head_seq, l.tries, expired.picked_at
 ),
 logged AS (
-  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, lane_id, lane_seq, try_number, succeeded, accepted,
-                           error_name, created_at, due_at, picked_at, ended_at, retry_at)
-  SELECT attempt_id(a.id, f.tries), a.id, a.event_id, a.subscription_id, a.lane_id, a.lane_seq, f.tries, false, true,
-         'E_WORKER_LOST', a.created_at, a.due_at, f.picked_at, clock_timestamp(), clock_timestamp()
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, lane_id, lane_seq, try_number,
+                           succeeded, accepted, error_name, created_at, due_at, picked_at, ended_at, retry_at)
+  SELECT attempt_id(a.id, a.tries + f.tries), a.id, a.event_id, a.subscription_id, s.application_id, a.lane_id,
+         a.lane_seq, a.tries + f.tries, false, true, 'E_WORKER_LOST', a.created_at, a.due_at, f.picked_at,
+         clock_timestamp(), clock_timestamp()
     FROM freed f JOIN request_attempt a ON a.lane_id = f.id AND a.lane_seq = f.head_seq
+    JOIN subscription s ON s.id = a.subscription_id
 )
 SELECT count(*) FROM freed

@@ -5,8 +5,8 @@
 WITH result AS MATERIALIZED (
   SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves, verdict IN ('defer', 'park') AS unmade
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
-      delivery_id uuid, event_id bigint, subscription_id uuid, lane_id bigint, lane_seq bigint, epoch bigint,
-      verdict text, wait float, stay boolean, lease float, received_at timestamptz,
+      delivery_id uuid, event_id bigint, subscription_id uuid, application_id uuid, lane_id bigint, lane_seq bigint,
+      epoch bigint, verdict text, wait float, stay boolean, lease float, received_at timestamptz,
       attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
       response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
       picked_at timestamptz, reason text)
@@ -69,11 +69,12 @@ buried AS (
     FROM result r WHERE r.verdict = 'dead' AND (r.lane_id, r.epoch) IN (SELECT m.lane_id, m.claim FROM moved m)
 ),
 logged AS (
-  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, lane_id, lane_seq, try_number, succeeded, accepted,
-                           error_name, http_status, response_headers, response_body, elapsed_ms, worker, created_at,
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, lane_id, lane_seq, try_number,
+                           succeeded, accepted, error_name, http_status, response_headers, response_body, elapsed_ms, worker, created_at,
                            due_at, picked_at, ended_at, retry_at)
-  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.lane_id, r.lane_seq, r.try_number,
-         r.verdict = 'done', (r.lane_id, r.epoch) IN (SELECT m.lane_id, m.claim FROM moved m), r.error_name, r.http_status, r.response_headers,
+  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.application_id, r.lane_id, r.lane_seq, r.try_number,
+         r.verdict = 'done', (r.lane_id, r.epoch) IN (SELECT m.lane_id, m.claim FROM moved m), r.error_name,
+         r.http_status, r.response_headers,
          decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at, r.picked_at,
          clock_timestamp(), CASE WHEN r.verdict = 'retry' THEN clock_timestamp() + r.wait * interval '1 s' END
     FROM result r

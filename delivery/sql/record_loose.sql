@@ -5,8 +5,8 @@
 WITH result AS MATERIALIZED (
   SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
-      delivery_id uuid, event_id bigint, subscription_id uuid, epoch bigint, verdict text, wait float,
-      attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
+      delivery_id uuid, event_id bigint, subscription_id uuid, application_id uuid, epoch bigint, verdict text,
+      wait float, attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
       response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
       picked_at timestamptz, reason text)
 ),
@@ -52,10 +52,10 @@ buried AS (
     FROM result r WHERE r.verdict = 'dead' AND (r.delivery_id, r.epoch) IN (SELECT m.id, m.epoch FROM moved m)
 ),
 logged AS (
-  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, try_number, succeeded, accepted, error_name,
-                           http_status, response_headers, response_body, elapsed_ms, worker, created_at, due_at,
+  INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, try_number, succeeded, accepted,
+                           error_name, http_status, response_headers, response_body, elapsed_ms, worker, created_at, due_at,
                            picked_at, ended_at, retry_at)
-  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.try_number, r.verdict = 'done',
+  SELECT r.attempt_id, r.delivery_id, r.event_id, r.subscription_id, r.application_id, r.try_number, r.verdict = 'done',
          (r.delivery_id, r.epoch) IN (SELECT m.id, m.epoch FROM moved m), r.error_name, r.http_status,
          r.response_headers, decode(r.response_body, 'base64'), r.elapsed_ms, r.worker, r.created_at, r.due_at,
          r.picked_at, clock_timestamp(),

@@ -6,7 +6,7 @@ WITH lane AS MATERIALIZED (
 freed AS (
   UPDATE request_attempt a
      SET lane_id = NULL, lane_seq = NULL,
-         tries = CASE WHEN a.lane_seq = lane.head_seq THEN lane.tries ELSE 0 END,
+         tries = a.tries + CASE WHEN a.lane_seq = lane.head_seq THEN lane.tries ELSE 0 END,
          due_at = CASE WHEN a.lane_seq = lane.head_seq THEN greatest(a.due_at, lane.ready_at, lane.lease_until)
                        ELSE a.due_at END
     FROM lane WHERE a.lane_id = lane.id

@@ -1,9 +1,19 @@
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
 
-from delivery.attempt_ids import attempt_id, delivery_id_of, try_number_of
+from delivery.attempt_ids import (
+    FIRST,
+    LAST,
+    attempt_id,
+    delivery_id_of,
+    first_after,
+    first_from,
+    made_at,
+    try_number_of,
+)
 
 DELIVERY = uuid.UUID("01890a5d-ac96-774b-bcce-b302099a0000")
 
@@ -24,3 +34,27 @@ def test_sql_makes_the_same_ids(number):
     with connection.cursor() as cursor:
         cursor.execute("SELECT attempt_id(%s, %s)", [DELIVERY, number])
         assert cursor.fetchone() == (attempt_id(DELIVERY, number),)
+
+
+@pytest.mark.parametrize(
+    ("moment", "first", "after"),
+    [
+        ("2026-01-01T00:00:00.001Z", 1, 2),
+        ("2026-01-01T00:00:00.0011Z", 2, 2),
+        ("2026-01-01T00:00:00.001999Z", 2, 2),
+    ],
+)
+def test_an_interval_of_time_is_one_of_ids_to_the_millisecond(moment, first, after):
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    moment = datetime.fromisoformat(moment)
+    assert made_at(first_from(moment)) == start + timedelta(milliseconds=first)
+    assert made_at(first_after(moment)) == start + timedelta(milliseconds=after)
+
+
+@pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, UTC)])
+def test_the_ends_of_time_have_ids_too(moment):
+    assert FIRST <= first_from(moment) <= first_after(moment) <= LAST
+
+
+def test_an_id_that_is_not_ours_is_of_some_time():
+    assert made_at(LAST).year == 9999

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from delivery import lanes
+from delivery.attempt_ids import attempt_id
 from delivery.audit import Operator
-from delivery.models import DeadLetter, Lane, OperatorAction, Phase, RequestAttempt
+from delivery.models import AttemptLog, DeadLetter, Lane, OperatorAction, Phase, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.problems import LaneConflict
 from delivery.queue import Ended
@@ -123,6 +124,24 @@ def test_a_retried_head_has_all_its_retries_before_it_again_and_goes_at_once(lan
     lanes.retry_head(lane.id, by=ME)
     (claimed,) = queue.claim(1)
     assert (claimed.lane_seq, claimed.tries) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "renew",
+    [
+        lambda lane: lanes.retry_head(lane.id, by=ME),
+        lambda lane: lanes.reset(lane.id, by=ME),
+        lambda lane: lanes.retry_blocked(lane.subscription_id, over_seconds=0, by=ME),
+    ],
+)
+def test_the_tries_of_a_delivery_are_numbered_through_whoever_renews_its_retries(lane_in, queue, renew):
+    lane, _ = lane_in("blocked")
+    renew(lane)
+    (claimed,) = queue.claim(1)
+    assert (claimed.tries, claimed.try_number) == (1, 2)
+    queue.record([Ended(claimed, Decision("block", reason="exhausted"), FAILED)])
+    ids = set(AttemptLog.objects.values_list("id", flat=True))
+    assert ids == {attempt_id(claimed.delivery_id, 1), attempt_id(claimed.delivery_id, 2)}
 
 
 @pytest.mark.parametrize("number", [0, 1, 6])

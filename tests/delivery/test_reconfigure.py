@@ -156,6 +156,24 @@ def test_the_same_mode_again_changes_nothing(application):
     assert Lane.objects.values().get() == before
 
 
+def test_the_tries_of_deliveries_are_numbered_through_from_one_mode_to_the_other(application, queue):
+    subscription = make_subscription(application)
+    publish(application, 2)
+    failed = Ended(queue.claim(1)[0], Decision("retry"), Outcome("E_HTTP", http_status=500))
+    second = Ended(queue.claim(2)[-1], Decision("retry"), Outcome("E_HTTP", http_status=500))
+    queue.record([failed, second])
+    numbers = []
+    for fifo_mode in (True, False):
+        reconfigure.change_mode(subscription.id, fifo_mode=fifo_mode, fifo_key=None, by=ME)
+        for _ in range(2):
+            (claimed,) = queue.claim(1)
+            queue.record([Ended(claimed, Decision("retry"), Outcome("E_HTTP", http_status=500))])
+            numbers.append(claimed.try_number)
+    ended = list(AttemptLog.objects.values_list("id", flat=True))
+    assert len(ended) == len(set(ended)) == 6
+    assert max(numbers) > 2
+
+
 @pytest.mark.parametrize("fifo_mode", [True, False])
 def test_a_publisher_that_is_overtaken_by_a_change_of_mode_begins_anew(application, fifo_mode):
     """It has read the old mode, and must not make deliveries that the new one would never look at."""

@@ -2,10 +2,13 @@
 
 hook0_client.py send API_URL APPLICATION_ID TOKEN PAYLOAD    sends an event, prints its id
 hook0_client.py verify SECRET < webhook.json                 checks {"headers": {...}, "body": "..."}
+hook0_client.py decode < answers.json                        reads {"Event": [...], ...} as the models of these names
 """
 
 import json
 import sys
+
+from hook0.generated import models
 
 from hook0 import Event, Hook0Client, Hook0ClientError, verify_webhook_signature
 
@@ -32,8 +35,16 @@ def verify(secret: str) -> None:
     sys.stdout.write("genuine")
 
 
+def decode() -> None:
+    for name, documents in json.load(sys.stdin).items():
+        for document in documents:
+            sys.stdout.write(f"{getattr(models, name).from_json(document)!r}\n")
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "send":
         send(*sys.argv[2:])
+    elif sys.argv[1] == "decode":
+        decode()
     else:
         verify(*sys.argv[2:])

@@ -107,3 +107,10 @@ def test_the_page_has_nothing_that_the_settings_do_not_read_and_keeps_their_orde
     expected: dict[str, list[str]], documented: dict[str, list[str]]
 ) -> None:
     assert documented == {group: HEAD + rows for group, rows in expected.items()}
+
+
+def test_events_are_not_kept_for_less_than_their_attempts(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, HOOK0_ATTEMPT_RETENTION_DAYS="7", HOOK0_EVENT_RETENTION_DAYS="7")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        read_settings(tmp_path, HOOK0_ATTEMPT_RETENTION_DAYS="7", HOOK0_EVENT_RETENTION_DAYS="6")
+    assert "HOOK0_EVENT_RETENTION_DAYS: 6 is less" in refused.value.stderr
