@@ -4,9 +4,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import connection
-
-from delivery.statements import statement
+from delivery.statements import run
 
 
 @dataclass(frozen=True)
@@ -26,11 +24,8 @@ def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priorit
 
     Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            statement("fan_out"), {"events": list(event_pks), "only": only and str(only), "priority": priority}
-        )
-        deliveries, stale, expected = cursor.fetchone() or (0, 0, False)
+    parameters = {"events": list(event_pks), "only": only and str(only), "priority": priority}
+    ((deliveries, stale, expected),) = run("fan_out", parameters)
     if stale:
         raise StaleConfiguration
     return Dispatched(deliveries, bool(expected))

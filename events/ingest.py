@@ -3,18 +3,18 @@
 import base64
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
 
 import orjson
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, transaction
 from psycopg.errors import DeadlockDetected
 
 from delivery.dispatch import Dispatched, StaleConfiguration, dispatch
 from delivery.doorbell import ring
-from delivery.statements import statement
+from delivery.statements import run
 from events.quota import spend
 
 TRIES = 5
@@ -69,10 +69,7 @@ def ingest(application_id: uuid.UUID, events: Sequence[NewEvent], *, ip: str | N
 def _store_and_dispatch(
     application_id: uuid.UUID, events: Sequence[NewEvent], ip: str | None
 ) -> tuple[list[Ingested], Dispatched]:
-    with connection.cursor() as cursor:
-        parameters = {"events": _json(events), "application": str(application_id), "ip": ip}
-        cursor.execute(statement("insert_events", SQL), parameters)
-        rows = cursor.fetchall()
+    rows = run("insert_events", {"events": _json(events), "application": str(application_id), "ip": ip}, SQL)
     created: dict[uuid.UUID, int] = {}
     ingested = []
     for event, (pk, received_at, known) in zip(events, rows, strict=True):
@@ -97,9 +94,8 @@ def _may_pass(problem: Exception) -> bool:
 
 def _json(events: Sequence[NewEvent]) -> str:
     """All events as one parameter: ten times cheaper than a list of values for each."""
-    return orjson.dumps(
-        [
-            asdict(event) | {"ordinal": ordinal, "payload": base64.b64encode(event.payload).decode()}
-            for ordinal, event in enumerate(events)
-        ]
-    ).decode()
+    return orjson.dumps(events, default=_base64).decode()
+
+
+def _base64(payload: bytes) -> str:
+    return base64.b64encode(payload).decode()

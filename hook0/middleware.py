@@ -30,3 +30,15 @@ def switch_off_xss_auditors(answer: Callable[[HttpRequest], HttpResponse]) -> Ca
         return response
 
     return middleware
+
+
+def say_length(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """An answer that is there as a whole goes out as a whole, and not in chunks."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = answer(request)
+        if not response.streaming and response.content:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    return middleware

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
@@ -14,26 +13,17 @@ from tenants.problems import (
     AuthInvalidBiscuit,
     AuthNoAuthorizationHeader,
     Forbidden,
+    JsonPayload,
     NotFound,
     Problem,
+    Validation,
+    document,
 )
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 5
-
-
-class Validation(Problem):
-    status_code = 422
-    title = "Some fields will not do"
-    default_detail = "`validation` names each field and what is wrong with it."
-
-
-class JsonPayload(Problem):
-    status_code = 400
-    title = "The body is not readable JSON"
-    default_detail = "Send a JSON document with the header `Content-Type: application/json`."
 
 
 class MethodNotAllowed(Problem):
@@ -105,18 +95,6 @@ _TRANSLATIONS: tuple[tuple[type[Exception], Callable[[Any], Problem]], ...] = (
 def as_problem(exception: Exception) -> Problem | None:
     """What a client is told of an exception; None is a bug."""
     return next((tell(exception) for kind, tell in _TRANSLATIONS if isinstance(exception, kind)), None)
-
-
-def document(problem: Problem) -> dict[str, Any]:
-    name = type(problem).__name__
-    return {
-        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
-        "id": name,
-        "title": problem.title,
-        "detail": str(problem.detail),
-        "status": problem.status_code,
-        "validation": problem.validation,
-    }
 
 
 def catalogue() -> list[dict[str, Any]]:

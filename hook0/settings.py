@@ -132,6 +132,15 @@ SUPPORT_EMAIL_ADDRESS = env.read(
     parse=env.text,
 )
 
+TRUSTED_PROXIES = env.read(
+    "HOOK0_TRUSTED_PROXIES",
+    "",
+    "Networks of the proxies in front, separated by commas: who comes through them is known by `X-Forwarded-For`. "
+    "Everybody else's header counts for nothing.",
+    group="Installation",
+    parse=env.networks,
+)
+
 # --- services ---------------------------------------------------------------------------------------
 
 DATABASE_URL = env.read(
@@ -165,7 +174,8 @@ def _database(url: str) -> dict[str, Any]:
     if not url:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
-    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    # Django's own cursors never prepare; delivery.statements asks for it.
+    options: dict[str, Any] = {"prepare_threshold": 0} | dict(parse_qsl(parts.query))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
@@ -324,6 +334,7 @@ INSTALLED_APPS = [
     "hook0",
 ]
 MIDDLEWARE = [
+    "hook0.middleware.say_length",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
     "corsheaders.middleware.CorsMiddleware",

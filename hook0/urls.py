@@ -3,6 +3,7 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from delivery import reconfigure
+from events.api.batch import BatchView
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.usage import usage_of
@@ -35,6 +36,7 @@ api = [
     path("application_secrets/<uuid:token>/", ApplicationSecretView.as_view()),
     path("payload_content_types/", PayloadContentTypesView.as_view()),
     path("event/", EventView.as_view()),
+    path("events/", BatchView.as_view()),
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),

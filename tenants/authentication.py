@@ -6,8 +6,7 @@ from typing import cast
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from tenants.credentials import find_principal
-from tenants.models import Application
+from tenants.credentials import principal_with, reaches
 from tenants.principal import Principal
 from tenants.problems import (
     AuthInvalidAuthorizationHeader,
@@ -26,7 +25,7 @@ class BearerAuthentication(BaseAuthentication):
             raise AuthNoAuthorizationHeader
         if not header.isascii():
             raise AuthInvalidAuthorizationHeader
-        principal = find_principal(header.removeprefix("Bearer").strip())
+        principal = principal_with(header.removeprefix("Bearer").strip())
         if principal is None:
             raise AuthInvalidBiscuit
         return principal, None
@@ -52,8 +51,6 @@ def require_application(request: Request, application_id: uuid.UUID) -> None:
     if principal.application_id is not None:
         allowed = principal.application_id == application_id
     else:
-        allowed = Application.objects.filter(
-            id=application_id, organization_id=principal.organization_id, deleted_at=None
-        ).exists()
+        allowed = reaches(principal.organization_id, application_id)
     if not allowed:
         raise Forbidden
