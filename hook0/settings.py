@@ -174,10 +174,13 @@ def _database(url: str) -> dict[str, Any]:
     if not url:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
-    # Django's own cursors never prepare; delivery.statements asks for it.
-    options: dict[str, Any] = {"prepare_threshold": 0} | dict(parse_qsl(parts.query))
+    options: dict[str, Any] = dict(parse_qsl(parts.query))
+    # Django's own cursors never prepare. What delivery.statements does prepare is planned once: that takes longer than
+    # the work.
+    options["prepare_threshold"] = 0
+    options["options"] = f"-c plan_cache_mode=force_generic_plan {options.get('options', '')}".rstrip()
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "hook0.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
@@ -340,10 +343,10 @@ MIDDLEWARE = [
     "corsheaders.middleware.CorsMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "hook0.middleware.Sessions",
+    "hook0.middleware.Csrf",
+    "hook0.middleware.Authentication",
+    "hook0.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "hook0.urls"

@@ -141,8 +141,8 @@ def ingests(stage: Stage, *, seconds: float) -> Iterator[Row]:
             (stage.hammer(port, request, connections=connections, seconds=1.0),
              stage.hammer(port, request, connections=connections, seconds=seconds))[1]
             for request, connections in [
-                (a_request("/nothing/", token, single), 16),
-                (a_request("/event/", token, single), 16),
+                (a_request("/nothing/", token, single), 32),
+                (a_request("/event/", token, single), 32),
                 (batch, 4),
             ]
         ]  # fmt: skip
