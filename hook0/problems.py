@@ -104,15 +104,16 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return _plain(NotFound())
+    return plain(NotFound())
 
 
 def server_error(_request: HttpRequest) -> JsonResponse:
-    return _plain(InternalServerError())
+    return plain(InternalServerError())
 
 
-def _plain(problem: Problem) -> JsonResponse:
-    return JsonResponse(document(problem), status=problem.status_code, content_type=CONTENT_TYPE)
+def plain(problem: Problem, *, headers: Mapping[str, str] | None = None) -> JsonResponse:
+    """The answer where no view is at work."""
+    return JsonResponse(document(problem), status=problem.status_code, content_type=CONTENT_TYPE, headers=headers)
 
 
 def _kinds(root: type[Problem]) -> Iterator[type[Problem]]:

@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from hook0 import env
 from hook0.installation import read_credentials, read_secret_key
+from hook0.rates import Rate
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -293,6 +294,42 @@ EVENT_TYPES_PER_APPLICATION = env.read(
     parse=env.integer(0, 2_147_483_647),
 )
 
+# --- rates ------------------------------------------------------------------------------------------
+
+TOKEN_RATE = Rate(
+    per_second=env.read(
+        "HOOK0_TOKEN_RATE",
+        "1000",
+        "Requests per second that one token may make; 0: without limit. A batch is one request.",
+        group="Rates",
+        parse=env.integer(0, 1_000_000),
+    ),
+    burst=env.read(
+        "HOOK0_TOKEN_BURST",
+        "2000",
+        "Requests that one token may make at once, after a pause.",
+        group="Rates",
+        parse=env.integer(1, 1_000_000),
+    ),
+)
+ADDRESS_RATE = Rate(
+    per_second=env.read(
+        "HOOK0_ADDRESS_RATE",
+        "2000",
+        "Requests per second that may come from one address, whatever their tokens; 0: without limit. Behind a proxy "
+        "it takes `HOOK0_TRUSTED_PROXIES` to tell addresses apart.",
+        group="Rates",
+        parse=env.integer(0, 1_000_000),
+    ),
+    burst=env.read(
+        "HOOK0_ADDRESS_BURST",
+        "4000",
+        "Requests that may come from one address at once, after a pause.",
+        group="Rates",
+        parse=env.integer(1, 1_000_000),
+    ),
+)
+
 # --- metrics ----------------------------------------------------------------------------------------
 
 METRICS_PORT = env.read(
@@ -341,6 +378,7 @@ MIDDLEWARE = [
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
     "corsheaders.middleware.CorsMiddleware",
+    "hook0.throttle.throttle",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "hook0.middleware.Sessions",
@@ -395,7 +433,7 @@ CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CORS_URLS_REGEX = "^/api/"
 CORS_ALLOW_METHODS = ["GET", "POST", "PUT", "DELETE"]
 CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options"]
-CORS_EXPOSE_HEADERS = ["Link", "Retry-After"]
+CORS_EXPOSE_HEADERS = ["Link", "Retry-After", "X-Request-Id", "x-ratelimit-after"]
 CORS_PREFLIGHT_MAX_AGE = 3600
 # Events are bounded by events/limits.py; a request body of the API by 2 MiB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_097_152
