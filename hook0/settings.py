@@ -101,6 +101,13 @@ LOG_LEVEL = env.read(
     group="Installation",
     parse=env.one_of(["DEBUG", "INFO", "WARNING", "ERROR"]),
 )
+LOG_FORMAT = env.read(
+    "HOOK0_LOG_FORMAT",
+    "json" if PRODUCTION else "line",
+    "`line` is for people, `json` for machines: an object on each line.",
+    group="Installation",
+    parse=env.one_of(["line", "json"]),
+)
 HTTPS = env.read(
     "HOOK0_HTTPS",
     "true" if PRODUCTION else "false",
@@ -374,6 +381,7 @@ INSTALLED_APPS = [
     "hook0",
 ]
 MIDDLEWARE = [
+    "hook0.request_ids.identify",
     "hook0.middleware.say_length",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
@@ -486,8 +494,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = _ONCE | (
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{levelname:<7} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "hook0.logs.Line"}, "json": {"()": "hook0.logs.Json"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "celery.app.trace": {"level": "WARNING"},

@@ -7,7 +7,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """Whether the connection still stands is seen from this side: Django would ask the server, before each request."""
 
     def is_usable(self) -> bool:
-        if self.errors_occurred or _has_something_to_read(self.connection.fileno()):
+        if self.errors_occurred or self.connection.closed or _has_something_to_read(self.connection.fileno()):
             return super().is_usable()
         return True
 

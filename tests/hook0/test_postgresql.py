@@ -25,3 +25,11 @@ def test_a_connection_that_stands_is_not_asked(monkeypatch):
     connection.ensure_connection()
     monkeypatch.setattr(base.DatabaseWrapper, "is_usable", lambda _: pytest.fail("the server was asked"))
     assert connection.is_usable()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_closed_on_this_side_is_not_usable():
+    connection.ensure_connection()
+    connection.connection.close()
+    assert not connection.is_usable()
+    connection.close()
