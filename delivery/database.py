@@ -26,11 +26,11 @@ def connect(*, name: str) -> psycopg.Connection[Any]:
     parameters = connections["default"].get_connection_params()
     for unwanted in ("cursor_factory", "context", "prepare_threshold"):
         parameters.pop(unwanted, None)
-    options = " ".join(f"-c {setting}={value}" for setting, value in _SETTINGS.items())
+    options = [parameters.pop("options", ""), *(f"-c {setting}={value}" for setting, value in _SETTINGS.items())]
     return psycopg.connect(
         **parameters,
         autocommit=True,
         prepare_threshold=0,
         application_name=name,
-        options=f"{parameters.pop('options', '')} {options}".strip(),
+        options=" ".join(options).strip(),
     )

@@ -8,7 +8,7 @@ from typing import TypeVar
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected
 
-from delivery.statements import statement
+from delivery.statements import run
 
 T = TypeVar("T")
 
@@ -33,11 +33,8 @@ def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priorit
 
     Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own.
     """
-    with connection.cursor() as cursor:
-        cursor.execute(
-            statement("fan_out"), {"events": list(event_pks), "only": only and str(only), "priority": priority}
-        )
-        deliveries, stale, expected = cursor.fetchone() or (0, 0, False)
+    parameters = {"events": list(event_pks), "only": only and str(only), "priority": priority}
+    ((deliveries, stale, expected),) = run("fan_out", parameters)
     if stale:
         raise StaleConfiguration
     return Dispatched(deliveries, bool(expected))

@@ -12,6 +12,9 @@ BACKOFF_ENTRIES = 100
 BACKOFF_MS = 7 * 24 * 3_600_000
 DELAY_MS = 30 * 24 * 3_600_000
 
+BATCH_EVENTS = 1_000
+BATCH_BYTES = 10 * 1024 * 1024
+
 TEXT = "text/plain"
 JSON = "application/json"
 BASE64 = "application/octet-stream+base64"

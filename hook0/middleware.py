@@ -2,8 +2,14 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.deprecation import MiddlewareMixin
 
 _SLASHES = re.compile("/{2,}")
 
@@ -30,3 +36,40 @@ def switch_off_xss_auditors(answer: Callable[[HttpRequest], HttpResponse]) -> Ca
         return response
 
     return middleware
+
+
+def say_length(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """An answer that is there as a whole goes out as a whole, and not in chunks."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = answer(request)
+        if not response.streaming and response.content:
+            response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    return middleware
+
+
+class _ForPeople(MiddlewareMixin):
+    """Middleware that the admin needs and requests of the API pass by."""
+
+    def __call__(self, request: HttpRequest) -> Any:
+        if request.path_info.startswith("/api/"):
+            return self.get_response(request)
+        return super().__call__(request)
+
+
+class Sessions(_ForPeople, SessionMiddleware):
+    pass
+
+
+class Csrf(_ForPeople, CsrfViewMiddleware):
+    pass
+
+
+class Authentication(_ForPeople, AuthenticationMiddleware):
+    pass
+
+
+class Messages(_ForPeople, MessageMiddleware):
+    pass

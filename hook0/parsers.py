@@ -9,19 +9,18 @@ from rest_framework.parsers import BaseParser
 from rest_framework.utils.mediatypes import media_type_matches
 
 from tenants import strict_json
+from tenants.bodies import read_capped
 
 BODY_LIMIT = 2_097_152
 
 
 class JsonParser(BaseParser):
-    """JSON of at most 2 MiB: the size is checked before the body is read into memory."""
+    """JSON of at most 2 MiB."""
 
     media_type = "application/json"
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
-        body = stream.read(BODY_LIMIT + 1)
-        if len(body) > BODY_LIMIT:
-            raise ParseError(f"Body is too big (maximum is {BODY_LIMIT} bytes)")
+        body = read_capped(stream, BODY_LIMIT)
         try:
             return strict_json.loads(body)
         except ValueError as problem:

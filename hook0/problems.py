@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
@@ -14,26 +13,17 @@ from tenants.problems import (
     AuthInvalidBiscuit,
     AuthNoAuthorizationHeader,
     Forbidden,
+    JsonPayload,
     NotFound,
     Problem,
+    Validation,
+    document,
 )
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 5
-
-
-class Validation(Problem):
-    status_code = 422
-    title = "Some fields will not do"
-    default_detail = "`validation` names each field and what is wrong with it."
-
-
-class JsonPayload(Problem):
-    status_code = 400
-    title = "The body is not readable JSON"
-    default_detail = "Send a JSON document with the header `Content-Type: application/json`."
 
 
 class MethodNotAllowed(Problem):
@@ -107,18 +97,6 @@ def as_problem(exception: Exception) -> Problem | None:
     return next((tell(exception) for kind, tell in _TRANSLATIONS if isinstance(exception, kind)), None)
 
 
-def document(problem: Problem) -> dict[str, Any]:
-    name = type(problem).__name__
-    return {
-        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
-        "id": name,
-        "title": problem.title,
-        "detail": str(problem.detail),
-        "status": problem.status_code,
-        "validation": problem.validation,
-    }
-
-
 def catalogue() -> list[dict[str, Any]]:
     """The problems of Hook0 that the API may answer with, by name. Hook0's clients refuse a list with others in it."""
     known = [kind for kind in _kinds(Problem) if kind.is_hook0s]
@@ -126,15 +104,16 @@ def catalogue() -> list[dict[str, Any]]:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:
-    return _plain(NotFound())
+    return plain(NotFound())
 
 
 def server_error(_request: HttpRequest) -> JsonResponse:
-    return _plain(InternalServerError())
+    return plain(InternalServerError())
 
 
-def _plain(problem: Problem) -> JsonResponse:
-    return JsonResponse(document(problem), status=problem.status_code, content_type=CONTENT_TYPE)
+def plain(problem: Problem, *, headers: Mapping[str, str] | None = None) -> JsonResponse:
+    """The answer where no view is at work."""
+    return JsonResponse(document(problem), status=problem.status_code, content_type=CONTENT_TYPE, headers=headers)
 
 
 def _kinds(root: type[Problem]) -> Iterator[type[Problem]]:

@@ -72,12 +72,7 @@ def programs(site: Site, env: Mapping[str, str]) -> Iterator[Program]:
     code, local = str(site.code), "http://127.0.0.1"
     yield Program(
         "api",
-        (
-            *(sys.executable, "-m", "granian", "--interface", "wsgi", "hook0.wsgi:application"),
-            *("--host", site.bind, "--port", str(site.port), "--workers", "2", "--blocking-threads", "4"),
-            *("--no-ws", "--log-level", "warning"),
-            *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
-        ),
+        (sys.executable, *serve("hook0.wsgi:application", site.bind, site.port)),
         env,
         code,
         address=f"{site.public_url}/api/v1",
@@ -108,6 +103,16 @@ def programs(site: Site, env: Mapping[str, str]) -> Iterator[Program]:
             address=f"{local}:{site.receiver_port}",
             is_ready=partial(port_answers, "127.0.0.1", site.receiver_port),
         )
+
+
+def serve(application: str, host: str, port: int) -> tuple[str, ...]:
+    """The web server of the API, as arguments of Python."""
+    return (
+        *("-m", "granian", "--interface", "wsgi", application),
+        *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "4"),
+        *("--no-ws", "--log-level", "warning"),
+        *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
+    )
 
 
 def worker(site: Site, env: Mapping[str, str], queue: str, processes: int) -> Program:

@@ -8,6 +8,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from hook0 import env
 from hook0.installation import read_credentials, read_secret_key
+from hook0.rates import Rate
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -100,6 +101,13 @@ LOG_LEVEL = env.read(
     group="Installation",
     parse=env.one_of(["DEBUG", "INFO", "WARNING", "ERROR"]),
 )
+LOG_FORMAT = env.read(
+    "HOOK0_LOG_FORMAT",
+    "json" if PRODUCTION else "line",
+    "`line` is for people, `json` for machines: an object on each line.",
+    group="Installation",
+    parse=env.one_of(["line", "json"]),
+)
 HTTPS = env.read(
     "HOOK0_HTTPS",
     "true" if PRODUCTION else "false",
@@ -130,6 +138,15 @@ SUPPORT_EMAIL_ADDRESS = env.read(
     "Where users find help; `GET /instance/` says it.",
     group="Installation",
     parse=env.text,
+)
+
+TRUSTED_PROXIES = env.read(
+    "HOOK0_TRUSTED_PROXIES",
+    "",
+    "Networks of the proxies in front, separated by commas: who comes through them is known by `X-Forwarded-For`. "
+    "Everybody else's header counts for nothing.",
+    group="Installation",
+    parse=env.networks,
 )
 
 # --- services ---------------------------------------------------------------------------------------
@@ -166,8 +183,12 @@ def _database(url: str) -> dict[str, Any]:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
     options: dict[str, Any] = dict(parse_qsl(parts.query))
+    # Django's own cursors never prepare. What delivery.statements does prepare is planned once: that takes longer than
+    # the work.
+    options["prepare_threshold"] = 0
+    options["options"] = f"-c plan_cache_mode=force_generic_plan {options.get('options', '')}".rstrip()
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "hook0.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
@@ -293,6 +314,42 @@ EVENT_TYPES_PER_APPLICATION = env.read(
     parse=env.integer(0, 2_147_483_647),
 )
 
+# --- rates ------------------------------------------------------------------------------------------
+
+TOKEN_RATE = Rate(
+    per_second=env.read(
+        "HOOK0_TOKEN_RATE",
+        "1000",
+        "Requests per second that one token may make; 0: without limit. A batch is one request.",
+        group="Rates",
+        parse=env.integer(0, 1_000_000),
+    ),
+    burst=env.read(
+        "HOOK0_TOKEN_BURST",
+        "2000",
+        "Requests that one token may make at once, after a pause.",
+        group="Rates",
+        parse=env.integer(1, 1_000_000),
+    ),
+)
+ADDRESS_RATE = Rate(
+    per_second=env.read(
+        "HOOK0_ADDRESS_RATE",
+        "2000",
+        "Requests per second that may come from one address, whatever their tokens; 0: without limit. Behind a proxy "
+        "it takes `HOOK0_TRUSTED_PROXIES` to tell addresses apart.",
+        group="Rates",
+        parse=env.integer(0, 1_000_000),
+    ),
+    burst=env.read(
+        "HOOK0_ADDRESS_BURST",
+        "4000",
+        "Requests that may come from one address at once, after a pause.",
+        group="Rates",
+        parse=env.integer(1, 1_000_000),
+    ),
+)
+
 # --- metrics ----------------------------------------------------------------------------------------
 
 METRICS_PORT = env.read(
@@ -337,15 +394,18 @@ INSTALLED_APPS = [
     "hook0",
 ]
 MIDDLEWARE = [
+    "hook0.request_ids.identify",
+    "hook0.middleware.say_length",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
     "corsheaders.middleware.CorsMiddleware",
+    "hook0.throttle.throttle",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "hook0.middleware.Sessions",
+    "hook0.middleware.Csrf",
+    "hook0.middleware.Authentication",
+    "hook0.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 ROOT_URLCONF = "hook0.urls"
@@ -394,7 +454,7 @@ CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CORS_URLS_REGEX = "^/api/"
 CORS_ALLOW_METHODS = ["GET", "POST", "PUT", "DELETE"]
 CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options"]
-CORS_EXPOSE_HEADERS = ["Link", "Retry-After"]
+CORS_EXPOSE_HEADERS = ["Link", "Retry-After", "X-Request-Id", "x-ratelimit-after"]
 CORS_PREFLIGHT_MAX_AGE = 3600
 # Events are bounded by events/limits.py; a request body of the API by 2 MiB.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_097_152
@@ -447,8 +507,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = _ONCE | (
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{levelname:<7} {name}: {message}", "style": "{"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "formatters": {"line": {"()": "hook0.logs.Line"}, "json": {"()": "hook0.logs.Json"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         "celery.app.trace": {"level": "WARNING"},

@@ -3,11 +3,11 @@
 import uuid
 from typing import cast
 
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from tenants.credentials import find_principal
-from tenants.models import Application
+from tenants.credentials import principal_with, reaches
 from tenants.principal import Principal
 from tenants.problems import (
     AuthInvalidAuthorizationHeader,
@@ -21,18 +21,24 @@ class BearerAuthentication(BaseAuthentication):
     """`Authorization: Bearer <application secret or service token>`; the word Bearer may be left out."""
 
     def authenticate(self, request: Request) -> tuple[Principal, None]:
-        header = request.META.get("HTTP_AUTHORIZATION", "").strip()
-        if not header:
+        token = token_of(request)
+        if not token:
             raise AuthNoAuthorizationHeader
-        if not header.isascii():
+        if not token.isascii():
             raise AuthInvalidAuthorizationHeader
-        principal = find_principal(header.removeprefix("Bearer").strip())
+        principal = principal_with(token)
         if principal is None:
             raise AuthInvalidBiscuit
         return principal, None
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+def token_of(request: HttpRequest | Request) -> str:
+    """The token that a request brings; empty where it brings none."""
+    header: str = request.META.get("HTTP_AUTHORIZATION", "")
+    return header.strip().removeprefix("Bearer").strip()
 
 
 def principal_of(request: Request) -> Principal:
@@ -52,8 +58,6 @@ def require_application(request: Request, application_id: uuid.UUID) -> None:
     if principal.application_id is not None:
         allowed = principal.application_id == application_id
     else:
-        allowed = Application.objects.filter(
-            id=application_id, organization_id=principal.organization_id, deleted_at=None
-        ).exists()
+        allowed = reaches(principal.organization_id, application_id)
     if not allowed:
         raise Forbidden

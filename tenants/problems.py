@@ -1,10 +1,11 @@
 """Errors that a client sees: each is a class, raised where it happens and answered as Problem+JSON.
 
-Every app keeps its own; `hook0.problems` turns them into documents and lists them all.
+Every app keeps its own; `hook0.problems` translates the framework's exceptions into them and lists them all.
 """
 
 from typing import Any
 
+from django.conf import settings
 from rest_framework.exceptions import APIException
 
 
@@ -19,6 +20,31 @@ class Problem(APIException):
     def __init__(self, detail: str | None = None, *, validation: dict[str, Any] | None = None) -> None:
         super().__init__(detail or self.default_detail, code=type(self).__name__)
         self.validation = validation
+
+
+def document(problem: Problem) -> dict[str, Any]:
+    """What a client reads of a problem."""
+    name = type(problem).__name__
+    return {
+        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
+        "id": name,
+        "title": problem.title,
+        "detail": str(problem.detail),
+        "status": problem.status_code,
+        "validation": problem.validation,
+    }
+
+
+class JsonPayload(Problem):
+    status_code = 400
+    title = "The body is not readable JSON"
+    default_detail = "Send a JSON document with the header `Content-Type: application/json`."
+
+
+class Validation(Problem):
+    status_code = 422
+    title = "Some fields will not do"
+    default_detail = "`validation` names each field and what is wrong with it."
 
 
 class AuthNoAuthorizationHeader(Problem):

@@ -9,6 +9,16 @@ from delivery.pump import Pump
 from delivery.queue import Connection, Queue
 from delivery.sender import Sender
 from hook0.receiver import Receiver, start_in_thread
+from tenants import credentials
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials count as the database has them now; a test that is about the memory gives it seconds."""
+    for memory in (credentials.principals, credentials.reach):
+        memory.forget()
+        monkeypatch.setattr(memory, "seconds", 0.0)
+
 
 _receiver: list[Receiver] = []
 

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from delivery.api.operators import ReasonPost, operator_of
+from events.api.batch import BatchView
 from events.models import Event
 from events.replay import replay
 from subscriptions.matching import is_wildcard
@@ -74,7 +75,7 @@ class ReplayPost(ReasonPost):
     )
 
 
-class EventsView(APIView):
+class EventsView(BatchView):
     @extend_schema(
         operation_id="events.list", tags=["Events"], parameters=[EventsQuery], responses=EventAnswer(many=True)
     )

@@ -1,10 +1,12 @@
 -- Store events, in the order given. Called by events.ingest.
 -- An event whose type the application does not have, or whose id it has already sent, is left out and said so.
 WITH given AS MATERIALIZED (
-  SELECT * FROM jsonb_to_recordset(%(events)s::jsonb) AS e (
-    ordinal integer, event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb,
-    metadata jsonb, occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz,
-    backoff_schedule integer[])
+  SELECT * FROM ROWS FROM (json_to_recordset(%(events)s::json) AS (
+    event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb, metadata jsonb,
+    occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[])
+  ) WITH ORDINALITY AS e (
+    event_id, event_type, payload, payload_content_type, labels, metadata,
+    occurred_at, ordering_key, priority, deliver_at, backoff_schedule, ordinal)
 ),
 known AS MATERIALIZED (
   SELECT name FROM event_type

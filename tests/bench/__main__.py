@@ -18,7 +18,7 @@ from tests.cluster import ROOT, running_cluster
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("scenes", nargs="*", help="throughput, lane, lanes, dead, claim, latency; all if none is named")
+    parser.add_argument("scenes", nargs="*", help="throughput, lane, lanes, dead, claim, latency, ingest; or all")
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
     options = parser.parse_args()
     with running_cluster(HOOK0_ENVIRONMENT="development") as cluster, tempfile.TemporaryDirectory() as folder:
@@ -48,6 +48,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "dead": partial(scenes.dead_endpoints, seconds=30 * part),
         "claim": partial(scenes.claim_cost, sizes=[10**n for n in range(3, 6 if options.quick else 8)]),
         "latency": partial(scenes.latency, seconds=20 * part),
+        "ingest": partial(scenes.ingests, seconds=20 * part),
     }
     rows = []
     for name in options.scenes or known:

@@ -1,5 +1,6 @@
 """The measurements: each returns rows of the report, a figure beside its yardstick from the same run."""
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -9,7 +10,9 @@ import requests
 
 from delivery.database import connect
 from events.ingest import ingest
-from tests.bench.stage import Stage, an_event, load, percentile, rate
+from events.limits import BATCH_EVENTS
+from tenants.credentials import create_application_secret
+from tests.bench.stage import Stage, a_request, an_event, an_ingest, load, percentile, rate
 from tests.factories import make_fifo, make_subscription
 from tests.plans.explain import FILL_LANES, claim_lanes, fill, heads_of
 
@@ -123,6 +126,30 @@ def latency(stage: Stage, *, seconds: float) -> Iterator[Row]:
             time.sleep(1)
         p95 = percentile(stage.counts()[1], 0.95)
         yield Row(f"latency at {per_second}/s, p95", p95 * 1000, "ms", "50 ms", p95 / 0.05, 1.0, at_most=True)
+
+
+def ingests(stage: Stage, *, seconds: float) -> Iterator[Row]:
+    """Events per second through the API, one by one and in batches, beside a view that does nothing."""
+    application = stage.empty()
+    make_subscription(application, **BENCH)
+    token = create_application_secret(application)[1]
+    single = json.dumps({"application_id": str(application.id), **an_ingest()}).encode()
+    lines = "\n".join(json.dumps(an_ingest(n)) for n in range(BATCH_EVENTS)).encode()
+    batch = a_request(f"/events/?application_id={application.id}", token, lines, "application/x-ndjson")
+    with stage.api() as port:
+        nothing, ours, batches = [
+            (stage.hammer(port, request, connections=connections, seconds=1.0),
+             stage.hammer(port, request, connections=connections, seconds=seconds))[1]
+            for request, connections in [
+                (a_request("/nothing/", token, single), 32),
+                (a_request("/event/", token, single), 32),
+                (batch, 4),
+            ]
+        ]  # fmt: skip
+    events = batches * BATCH_EVENTS
+    yield Row("a view that does nothing", nothing, "requests/s")
+    yield Row("events one by one", ours, "events/s", "a view that does nothing", ours / nothing, 0.4)
+    yield Row("events in batches", events, "events/s", "events one by one", events / ours, 20.0)
 
 
 def claim_cost(stage: Stage, *, sizes: Sequence[int]) -> Iterator[Row]:

@@ -9,8 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from events.ingest import NewEvent, ingest
+from hook0.probes import free_port, http_answers
+from hook0.product import serve
 from tenants.models import Application
 from tests.cluster import Cluster
 from tests.factories import make_application, make_event_type
@@ -67,6 +70,26 @@ class Stage:
                 return
             time.sleep(0.05)
 
+    @contextmanager
+    def api(self) -> Iterator[int]:
+        """The API as the product serves it, with a view beside it that does nothing; its port."""
+        port = free_port()
+        self.cluster.settings |= {"HOOK0_TOKEN_RATE": "1000000", "HOOK0_ADDRESS_RATE": "1000000"}  # counted, not met
+        server = self.cluster.start(*serve("tests.bench.wsgi:application", "127.0.0.1", port))
+        while not http_answers("127.0.0.1", port, "/api/v1/instance/", "http://127.0.0.1"):
+            time.sleep(0.1)
+        try:
+            yield port
+        finally:
+            server.terminate()
+            server.wait(60)
+
+    def hammer(self, port: int, request: bytes, *, connections: int, seconds: float) -> float:
+        """How often per second a request is answered, sent by a process of its own."""
+        arguments = ("tests/bench/hammer.py", str(port), str(connections), str(seconds))
+        process = self.cluster.start(*arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="latin-1")
+        return float(process.communicate(request.decode("latin-1"), timeout=600)[0])
+
     def run(self, *arguments: str, count: int) -> None:
         """So many processes of a yardstick, to their end."""
         processes: list[subprocess.Popen] = [self.cluster.start(*arguments) for _ in range(count)]
@@ -86,6 +109,27 @@ def an_event(index: int = 0, *, sent: float | None = None) -> NewEvent:
         occurred_at=datetime.now(UTC),
         ordering_key=str(index),
     )
+
+
+def an_ingest(index: int = 0) -> dict[str, Any]:
+    """The same as the API takes it."""
+    event = an_event(index)
+    return {
+        "event_type": event.event_type,
+        "payload": event.payload.decode(),
+        "payload_content_type": event.payload_content_type,
+        "labels": event.labels,
+        "occurred_at": event.occurred_at.isoformat(),
+        "ordering_key": event.ordering_key,
+    }
+
+
+def a_request(path: str, token: str, body: bytes, content_type: str = "application/json") -> bytes:
+    head = (
+        f"POST /api/v1{path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
 
 
 def load(application: Application, count: int, *, spread: int = 1) -> None:

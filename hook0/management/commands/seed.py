@@ -11,7 +11,7 @@ from django.db import transaction
 from hook0.installation import Credentials, read_credentials, write_credentials
 from subscriptions.configure import create_subscription
 from subscriptions.models import Subscription
-from tenants.credentials import create_application_secret, create_service_token, find_principal
+from tenants.credentials import create_application_secret, create_service_token, principal_with
 from tenants.models import Application, EventType, Organization
 
 EVENT_TYPE = ("demo", "greeting", "sent")
@@ -31,10 +31,10 @@ class Command(BaseCommand):
                 organization_id=str(application.organization_id),
                 application_id=str(application.id),
                 service_token=credentials.service_token
-                if find_principal(credentials.service_token)
+                if principal_with(credentials.service_token)
                 else create_service_token(application.organization, name="First token")[1],
                 application_secret=credentials.application_secret
-                if find_principal(credentials.application_secret)
+                if principal_with(credentials.application_secret)
                 else create_application_secret(application, name="Default")[1],
                 admin_username=ADMIN,
                 admin_password=self._admin_password(credentials),

@@ -1,0 +1,149 @@
+"""`POST /events/`: many events come in at once, and each gets an answer of its own."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from events import limits
+from events.api.event import EventPost
+from events.ingest import Fate, Ingested, NewEvent, ingest
+from events.reading import read_application, read_event, read_uuid, refusal
+from tenants import strict_json
+from tenants.addresses import client_address
+from tenants.authentication import require_application
+from tenants.bodies import read_capped
+from tenants.problems import EventTypeDoesNotExist, JsonPayload, Problem, Validation, document
+
+
+class BatchQuery(serializers.Serializer[Any]):
+    """The query string of a batch that comes in lines."""
+
+    application_id = serializers.UUIDField(required=False, help_text="Where events come as `application/x-ndjson`.")
+
+
+class BatchPost(serializers.Serializer[Any]):
+    """The body of a batch, for the OpenAPI document."""
+
+    application_id = serializers.UUIDField()
+    events = serializers.ListField(child=EventPost(), max_length=limits.BATCH_EVENTS)
+
+
+class ResultAnswer(serializers.Serializer[Any]):
+    event_id = serializers.UUIDField(allow_null=True, help_text="null: the event is invalid and has no UUID as its id.")
+    status = serializers.ChoiceField(choices=["created", "duplicate", "invalid"])
+    problem = serializers.JSONField(allow_null=True, help_text="The Problem document of what is invalid.")
+
+
+class BatchAnswer(serializers.Serializer[Any]):
+    results = ResultAnswer(many=True, help_text="One for each event, in the order of the events.")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch as it was sent: events that were not JSON are the Problem with that."""
+
+    application_id: uuid.UUID
+    events: Sequence[Any]
+
+
+class JsonBatch(BaseParser):
+    """`{"application_id", "events"}`"""
+
+    media_type = "application/json"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        try:
+            body = strict_json.loads(read_capped(stream, limits.BATCH_BYTES))
+        except ValueError as problem:
+            raise JsonPayload(f"The body is not JSON: {problem}") from None
+        application_id = read_application(body)
+        events = body.get("events")
+        if not isinstance(events, list):
+            raise Validation(validation={"events": [refusal("not_a_list", "This must be a list of events.")]})
+        return Batch(application_id, events)
+
+
+class LinesBatch(BaseParser):
+    """An event on each line, and the application in the query string. Empty lines are nothing."""
+
+    media_type = "application/x-ndjson"
+
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
+        application_id = read_application((parser_context or {})["request"].query_params)
+        lines = read_capped(stream, limits.BATCH_BYTES).split(b"\n")
+        return Batch(application_id, [_read_line(line) for line in lines if line.strip()])
+
+
+class BatchView(APIView):
+    parser_classes = [JsonBatch, LinesBatch]
+
+    @extend_schema(
+        operation_id="events.ingestBatch",
+        tags=["Events"],
+        parameters=[BatchQuery],
+        request={"application/json": BatchPost, "application/x-ndjson": EventPost},
+        responses=BatchAnswer,
+    )
+    def post(self, request: Request) -> Response:
+        """Ingest up to 1,000 events in one request, in order. The good ones are durable even if others are bad."""
+        batch = cast("Batch", request.data)
+        require_application(request, batch.application_id)
+        if len(batch.events) > limits.BATCH_EVENTS:
+            message = f"A batch has at most {limits.BATCH_EVENTS} events; this one has {len(batch.events)}."
+            raise Validation(message, validation={"events": [refusal("max_length", message, max=limits.BATCH_EVENTS)]})
+        return Response({"results": ingest_batch(batch, ip=client_address(request))})
+
+
+def ingest_batch(batch: Batch, *, ip: str | None) -> list[dict[str, Any]]:
+    """Ingest what is good of a batch, and answer for each event."""
+    now = datetime.now(UTC)
+    read = [_read(batch.application_id, sent, now=now) for sent in batch.events]
+    good = [event for event in read if isinstance(event, NewEvent)]
+    ingested = iter(ingest(batch.application_id, good, ip=ip) if good else ())
+    return [
+        _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
+        for event, sent in zip(read, batch.events, strict=True)
+    ]
+
+
+def _read(application_id: uuid.UUID, sent: Any, *, now: datetime) -> NewEvent | Problem:
+    if isinstance(sent, Problem):
+        return sent
+    try:
+        event = read_event(sent, now=now)
+        if sent.get("application_id") is not None and read_application(sent) != application_id:
+            message = "This is not the application of the batch."
+            raise Validation(validation={"application_id": [refusal("invalid", message)]})
+    except Problem as problem:
+        return problem
+    return event
+
+
+def _read_line(line: bytes) -> Any:
+    try:
+        return strict_json.loads(line)
+    except ValueError as problem:
+        return JsonPayload(f"The line is not JSON: {problem}")
+
+
+def _result(ingested: Ingested) -> dict[str, Any]:
+    if ingested.fate is Fate.UNKNOWN_TYPE:
+        return _refused(ingested.event_id, EventTypeDoesNotExist())
+    return {"event_id": ingested.event_id, "status": ingested.fate.value, "problem": None}
+
+
+def _refused(event_id: uuid.UUID | None, problem: Problem) -> dict[str, Any]:
+    return {"event_id": event_id, "status": "invalid", "problem": document(problem)}
+
+
+def _id_of(sent: Any) -> uuid.UUID | None:
+    return read_uuid(sent.get("event_id")) if isinstance(sent, Mapping) else None

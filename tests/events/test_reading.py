@@ -1,0 +1,132 @@
+"""What is taken as an event: the fast reader, beside the serializer that documents it."""
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from events import limits
+from events.api.event import EventPost
+from events.reading import read_event
+from tenants.problems import Validation
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+GOOD = {
+    "application_id": str(uuid.uuid4()),
+    "event_type": "a.b.c",
+    "payload": "x",
+    "payload_content_type": "text/plain",
+    "occurred_at": "2026-01-02T03:04:05Z",
+    "labels": {"a": "b"},
+}
+MISSING = object()
+
+BOTH = [
+    *[(field, MISSING) for field in GOOD if field != "application_id"],
+    *[(field, None) for field in GOOD if field != "application_id"],
+    *[(field, {"a": 1}) for field in GOOD if field != "application_id"],
+    *[("event_id", value) for value in [None, str(uuid.uuid4()), uuid.uuid4().hex, "x", ""]],
+    *[("event_type", value) for value in ["", "x", "x" * 200, "x" * 201, "é" * 200, "a\nb", "a\0b", "\ud800", " a "]],
+    *[("payload", value) for value in ["", "é", "\ud800", "x" * limits.PAYLOAD_CHARACTERS]],
+    ("payload", "x" * (limits.PAYLOAD_CHARACTERS + 1)),
+    *[("payload_content_type", value) for value in ["", "x" * 101]],
+    *[("labels", value) for value in [{}, [], "x", {"a": 1}, {"a": ""}, {"": "a"}, {"a": "é" * 25}, {"a": "é" * 26}]],
+    *[("labels", value) for value in [{"a": "\0"}, {"a": "\ud800"}, {"x" * 50: "x" * 50}, {"x" * 51: "x"}]],
+    *[("labels", {str(n): "x" for n in range(count)}) for count in (10, 11)],
+    *[("metadata", {str(n): "x" for n in range(count)}) for count in (0, 50, 51)],
+    *[("metadata", value) for value in [None, [], {"a": None}]],
+    *[
+        ("occurred_at", value)
+        for value in ["2026-01-02T03:04:05+00:00", "2026-01-02T03:04:05.123456-12:30", "x", "", 5]
+    ],
+    *[("occurred_at", value) for value in ["2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z"]],
+    *[("ordering_key", value) for value in [None, "", "k", " k ", "x" * 200, "x" * 201, "a\0"]],
+    *[("priority", value) for value in [None, 0, 200, -1, 201, "high", [1]]],
+    *[("delay_ms", value) for value in [None, 0, limits.DELAY_MS, limits.DELAY_MS + 1, -1, "soon"]],
+    *[("deliver_at", value) for value in [None, "2026-01-02T00:00:00Z", "soon"]],
+    *[("backoff_schedule", value) for value in [None, [], [0, 5], [0] * 100, [0] * 101, [-1], ["x"], "x", {}]],
+    *[("backoff_schedule", [value]) for value in (limits.BACKOFF_MS, limits.BACKOFF_MS + 1)],
+]
+
+
+def body(field, value):
+    fields = {**GOOD, field: value}
+    return {name: value for name, value in fields.items() if value is not MISSING}
+
+
+def refused(event):
+    """The fields that are complained about."""
+    try:
+        read_event(event, now=NOW)
+    except Validation as problem:
+        return set(problem.validation)
+    return set()
+
+
+@pytest.mark.parametrize(("field", "value"), BOTH)
+def test_the_reader_and_the_documented_serializer_agree(field, value):
+    event = body(field, value)
+    serializer = EventPost(data=event)
+    serializer.is_valid()
+    assert refused(event) == set(serializer.errors)
+    assert refused(event) <= {field}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("payload", 1),
+        ("payload", True),
+        ("event_type", 1),
+        ("event_id", 1),
+        ("occurred_at", "2026-01-02T03:04:05"),
+        ("occurred_at", "20260102T030405Z"),
+        ("occurred_at", "2026-01-02T03:04Z"),
+        ("occurred_at", "2026-01-02"),
+        ("occurred_at", "0001-01-01T00:00:00+14:00"),
+        ("occurred_at", "٢٠٢٦-01-02T03:04:05Z"),
+        ("priority", "5"),
+        ("priority", 5.0),
+        ("priority", True),
+        ("backoff_schedule", [True]),
+        ("deliver_at", "2026-02-01T00:00:01Z"),
+    ],
+)
+def test_nothing_is_guessed(field, value):
+    assert refused(body(field, value)) == {field}
+
+
+def test_every_field_that_is_wrong_is_named_in_one_answer():
+    assert refused({"labels": {}, "priority": 900}) == {
+        "event_type",
+        "payload",
+        "payload_content_type",
+        "occurred_at",
+        "labels",
+        "priority",
+    }
+
+
+def test_a_complaint_says_its_bound():
+    with pytest.raises(Validation) as caught:
+        read_event(body("event_type", "x" * 201), now=NOW)
+    complaint = {"code": "max_length", "message": "This must have at most 200 characters.", "params": {"max": 200}}
+    assert caught.value.validation == {"event_type": [complaint]}
+
+
+@pytest.mark.parametrize("body", [None, [], 1, "x"])
+def test_what_is_no_object_is_no_event(body):
+    assert refused(body) == {"non_field_errors"}
+
+
+def test_what_is_read_is_what_was_sent():
+    mine = uuid.uuid4()
+    event = read_event(
+        {**GOOD, "event_id": str(mine), "occurred_at": "2026-01-02t03:04:05.123456789+01:00", "delay_ms": 1000,
+         "deliver_at": "2026-01-03T00:00:00Z", "ordering_key": " k ", "surprise": 1},
+        now=NOW,
+    )  # fmt: skip
+    assert (event.event_id, event.payload, event.labels, event.metadata) == (mine, b"x", {"a": "b"}, {})
+    assert event.occurred_at == datetime(2026, 1, 2, 2, 4, 5, 123456, tzinfo=UTC)
+    assert event.deliver_at == NOW + timedelta(seconds=1)
+    assert (event.ordering_key, event.priority, event.backoff_schedule) == (" k ", 100, None)
