@@ -38,7 +38,10 @@ api = [
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),
-    path("subscriptions/<uuid:subscription_id>/", SubscriptionView.as_view()),
+    path(
+        "subscriptions/<uuid:subscription_id>/",
+        SubscriptionView.as_view(edit=reconfigure.edit, remove=reconfigure.delete),
+    ),
 ]
 
 admin.site.site_header = admin.site.site_title = "hook0"
