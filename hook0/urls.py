@@ -3,6 +3,19 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from delivery import reconfigure
+from delivery.api.blocked_lanes import RetryBlockedView
+from delivery.api.lanes import (
+    LanePauseView,
+    LanePurgeView,
+    LaneResetView,
+    LaneResumeView,
+    LaneRetryView,
+    LaneSkipToView,
+    LaneSkipView,
+    LanesView,
+    LaneView,
+)
+from delivery.api.operator_actions import OperatorActionsView
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.usage import usage_of
@@ -42,6 +55,17 @@ api = [
         "subscriptions/<uuid:subscription_id>/",
         SubscriptionView.as_view(edit=reconfigure.edit, remove=reconfigure.delete),
     ),
+    path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
+    path("lanes/", LanesView.as_view()),
+    path("lanes/<int:lane_id>/", LaneView.as_view()),
+    path("lanes/<int:lane_id>/retry/", LaneRetryView.as_view()),
+    path("lanes/<int:lane_id>/skip/", LaneSkipView.as_view()),
+    path("lanes/<int:lane_id>/skip_to/", LaneSkipToView.as_view()),
+    path("lanes/<int:lane_id>/pause/", LanePauseView.as_view()),
+    path("lanes/<int:lane_id>/resume/", LaneResumeView.as_view()),
+    path("lanes/<int:lane_id>/reset/", LaneResetView.as_view()),
+    path("lanes/<int:lane_id>/purge/", LanePurgeView.as_view()),
+    path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
 admin.site.site_header = admin.site.site_title = "hook0"
