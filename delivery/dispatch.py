@@ -1,12 +1,18 @@
 """Fan-out: a stored event becomes a delivery for every subscription that wants it."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from django.db import connection
+from django.db import OperationalError, connection
+from psycopg.errors import DeadlockDetected
 
 from delivery.statements import statement
+
+Result = TypeVar("Result")
+
+TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -34,3 +40,18 @@ def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priorit
     if stale:
         raise StaleConfiguration
     return Dispatched(deliveries, bool(expected))
+
+
+def until_it_passes(transaction: Callable[[], Result]) -> Result:
+    """Run a transaction; again, if a subscription changed while its deliveries were made, or if two have crossed."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            return transaction()
+        except (OperationalError, StaleConfiguration) as problem:
+            if not tries_left or not _may_pass(problem):
+                raise
+    raise AssertionError  # the last try has returned or raised
+
+
+def _may_pass(problem: Exception) -> bool:
+    return isinstance(problem, StaleConfiguration) or isinstance(problem.__cause__, DeadlockDetected)

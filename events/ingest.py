@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import Enum
+from functools import partial
 from pathlib import Path
 
 import orjson
-from django.db import OperationalError, connection, transaction
-from psycopg.errors import DeadlockDetected
+from django.db import connection, transaction
 
-from delivery.dispatch import Dispatched, StaleConfiguration, dispatch
+from delivery.dispatch import Dispatched, dispatch, until_it_passes
 from delivery.doorbell import ring
 from delivery.statements import statement
 from events.quota import spend
 
-TRIES = 5
 SQL = Path(__file__).parent / "sql"
 
 
@@ -53,13 +52,7 @@ class Ingested:
 
 def ingest(application_id: uuid.UUID, events: Sequence[NewEvent], *, ip: str | None = None) -> list[Ingested]:
     """Store events and make their deliveries, in order. When this returns, both are durable."""
-    for tries_left in reversed(range(TRIES)):
-        try:
-            ingested, dispatched = _store_and_dispatch(application_id, events, ip)
-            break
-        except (OperationalError, StaleConfiguration) as problem:
-            if not tries_left or not _may_pass(problem):
-                raise
+    ingested, dispatched = until_it_passes(partial(_store_and_dispatch, application_id, events, ip))
     if dispatched.deliveries and not dispatched.expected:
         ring()
     return ingested
@@ -88,11 +81,6 @@ def _store_and_dispatch(
         return ingested, Dispatched(deliveries=0, expected=True)
     spend(application_id, len(created))
     return ingested, dispatch(list(created.values()))
-
-
-def _may_pass(problem: Exception) -> bool:
-    """Whether another try may go through: a subscription was just changed, or two transactions crossed."""
-    return isinstance(problem, StaleConfiguration) or isinstance(problem.__cause__, DeadlockDetected)
 
 
 def _json(events: Sequence[NewEvent]) -> str:

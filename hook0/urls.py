@@ -4,6 +4,13 @@ from django.views.generic import RedirectView
 
 from delivery import reconfigure
 from delivery.api.blocked_lanes import RetryBlockedView
+from delivery.api.dead_letters import (
+    DeadLetterRequeueView,
+    DeadLetterStatsView,
+    DeadLettersView,
+    DeadLetterView,
+)
+from delivery.api.deliveries import CancelView
 from delivery.api.lanes import (
     LanePauseView,
     LanePurgeView,
@@ -65,6 +72,11 @@ api = [
     path("lanes/<int:lane_id>/resume/", LaneResumeView.as_view()),
     path("lanes/<int:lane_id>/reset/", LaneResetView.as_view()),
     path("lanes/<int:lane_id>/purge/", LanePurgeView.as_view()),
+    path("dead_letters/", DeadLettersView.as_view()),
+    path("dead_letters/stats/", DeadLetterStatsView.as_view()),
+    path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
+    path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
+    path("deliveries/cancel/", CancelView.as_view()),
     path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
