@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from copy import copy
+from datetime import timedelta
 from typing import Any
 
 from django.db import connection, transaction
@@ -93,6 +94,19 @@ def _close_circuit(state: SubscriptionState) -> None:
     """Another endpoint, or one that somebody believes in again, deserves a fresh chance."""
     state.failures = state.trips = 0
     state.failing_since = state.allowance = state.circuit_until = state.probe_until = None
+
+
+@transaction.atomic
+def rotate_secret(subscription_id: uuid.UUID, *, overlap_seconds: float, by: Operator) -> Subscription:
+    """A new signing secret. The old one signs along for a while; one that was still signing along does no more."""
+    subscription = Subscription.objects.select_for_update(no_key=True).get(id=subscription_id)
+    subscription.previous_secret = subscription.secret if overlap_seconds else None
+    subscription.previous_secret_until = Now() + timedelta(seconds=overlap_seconds) if overlap_seconds else None
+    subscription.secret = uuid.uuid4()
+    subscription.save(update_fields=["secret", "previous_secret", "previous_secret_until", "updated_at"])
+    record(by, "rotate_secret", subscription_id=subscription_id, overlap_seconds=overlap_seconds)
+    subscription.refresh_from_db()
+    return subscription
 
 
 @transaction.atomic

@@ -23,6 +23,7 @@ from delivery.api.lanes import (
     LaneView,
 )
 from delivery.api.operator_actions import OperatorActionsView
+from delivery.api.signing_secrets import RotateSecretView
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.usage import usage_of
@@ -62,6 +63,7 @@ api = [
         "subscriptions/<uuid:subscription_id>/",
         SubscriptionView.as_view(edit=reconfigure.edit, remove=reconfigure.delete),
     ),
+    path("subscriptions/<uuid:subscription_id>/rotate_secret/", RotateSecretView.as_view()),
     path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
     path("lanes/", LanesView.as_view()),
     path("lanes/<int:lane_id>/", LaneView.as_view()),

@@ -93,6 +93,8 @@ class Subscription(models.Model):
     labels = models.JSONField(help_text="Labels an event must carry, all of them, to be sent here. It may carry more.")
     metadata = models.JSONField(default=dict, blank=True)
     secret = models.UUIDField(default=uuid.uuid4, editable=False, help_text="Signs the webhooks.")
+    previous_secret = models.UUIDField(null=True, editable=False, help_text="Signs along for a while.")
+    previous_secret_until = models.DateTimeField(null=True, editable=False)
 
     method = models.CharField(max_length=7, choices=Method, default=Method.POST)
     url = models.URLField("URL", max_length=1000)
