@@ -8,6 +8,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "reap": {"task": "delivery.tasks.reap", "schedule": 1.0, "options": {"expires": 1.0}},
     "disable": {"task": "delivery.tasks.disable_failing", "schedule": 60.0, "options": {"expires": 60.0}},
     "deletions": {"task": "delivery.tasks.finish_deletions", "schedule": 60.0, "options": {"expires": 60.0}},
+    "replays": {"task": "events.tasks.replay", "schedule": 1.0, "options": {"expires": 1.0}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",
         "schedule": 600.0,

@@ -26,6 +26,7 @@ from delivery.api.operator_actions import OperatorActionsView
 from delivery.api.signing_secrets import RotateSecretView
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
+from events.api.replays import ReplaysView, ReplayView
 from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
 from monitoring.api import HealthView
@@ -79,6 +80,8 @@ api = [
     path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
     path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
     path("deliveries/cancel/", CancelView.as_view()),
+    path("replays/", ReplaysView.as_view()),
+    path("replays/<uuid:replay_id>/", ReplayView.as_view()),
     path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
