@@ -6,3 +6,11 @@ class LaneConflict(Problem):
     status_code = 409
     title = "The lane cannot do that now"
     default_detail = "The lane is not in a state for this."
+
+
+class TooManyTests(Problem):
+    is_hook0s = False
+    status_code = 429
+    title = "Too many tests at a time"
+    default_detail = "Others are being sent right now, and their endpoints take their time. Try again in a moment."
+    wait = 1  # seconds, in `Retry-After`

@@ -27,6 +27,7 @@ from delivery.api.signing_secrets import RotateSecretView
 from events.api.event import EventView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.api.replays import ReplaysView, ReplayView
+from events.api.trials import SubscriptionTestView
 from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
 from monitoring.api import HealthView
@@ -64,6 +65,7 @@ api = [
         "subscriptions/<uuid:subscription_id>/",
         SubscriptionView.as_view(edit=reconfigure.edit, remove=reconfigure.delete),
     ),
+    path("subscriptions/<uuid:subscription_id>/test/", SubscriptionTestView.as_view()),
     path("subscriptions/<uuid:subscription_id>/rotate_secret/", RotateSecretView.as_view()),
     path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
     path("lanes/", LanesView.as_view()),

@@ -1,4 +1,5 @@
 import uuid
+from datetime import UTC, datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -165,6 +166,12 @@ class Subscription(models.Model):
                 name="max_in_flight_within_bounds",
             ),
         ]
+
+    @property
+    def live_previous_secret(self) -> uuid.UUID | None:
+        """The one that signs along, for as long as it does."""
+        until = self.previous_secret_until
+        return self.previous_secret if until and until > datetime.now(UTC) else None
 
     def __str__(self) -> str:
         return self.description or self.url
