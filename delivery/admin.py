@@ -12,13 +12,9 @@ from tenants.admin_pages import ReadOnlyAdmin, UndeletableAdmin
 
 @admin.register(Lane)
 class LaneAdmin(ReadOnlyAdmin):
-    list_display = ("id", "subscription", "key", "phase", "waiting", "tries", "since", "ready_at")
+    list_display = ("id", "subscription", "key", "phase", "depth", "tries", "since", "ready_at")
     list_filter = ("phase",)
     search_fields = ("key", "=subscription__id")
-
-    @admin.display(description="waiting")
-    def waiting(self, lane: Lane) -> int:
-        return lane.tail_seq - lane.head_seq + 1
 
 
 @admin.register(RequestAttempt)

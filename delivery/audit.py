@@ -1,18 +1,12 @@
 """Who did what to the queue, and why."""
 
 import uuid
-from dataclasses import dataclass
 from typing import Any
 
 from delivery.models import OperatorAction
+from tenants.principal import Operator
 
-
-@dataclass(frozen=True)
-class Operator:
-    """Somebody who acts: a person of the admin, or the owner of a token."""
-
-    name: str
-    reason: str = ""
+__all__ = ["Operator", "record"]
 
 
 def record(

@@ -39,6 +39,7 @@ class Claimed:
     url: str
     headers: Mapping[str, str]
     secret: uuid.UUID
+    previous_secret: uuid.UUID | None  # signs along, while receivers change theirs
     timeout_ms: int
     fifo_mode: bool
     fifo_on_exhausted: str

@@ -1,53 +1,92 @@
 """Deliveries that were given up: send them again, or let them go. And work that is called off before it is sent."""
 
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable
+from functools import partial
 
 from django.db import transaction
+from django.db.models import QuerySet
 
 from delivery.audit import Operator, record
-from delivery.dispatch import dispatch_again
+from delivery.dispatch import Dispatched, dispatch_again, persistently
+from delivery.doorbell import ring
 from delivery.models import DeadLetter, RequestAttempt
 from tenants.problems import NotFound
+
+BATCH = 1000
 
 
 def requeue(dead_letter_id: uuid.UUID, *, by: Operator) -> None:
     """A new delivery of the event to its subscription: at the tail of its lane, or before what is ordinary."""
-    with transaction.atomic():
-        letter = DeadLetter.objects.select_for_update().filter(id=dead_letter_id).first()
-        if letter is None:
-            raise NotFound
-        dispatched = dispatch_again(letter.event_id, only=letter.subscription_id)
-        if not dispatched.deliveries:
-            raise NotFound("The subscription or the event of this dead letter is gone.")
-        letter.delete()
-        record(by, "requeue", subscription_id=letter.subscription_id, dead_letter_id=str(dead_letter_id))
+    if not persistently(partial(_requeue, dead_letter_id, by)).expected:
+        ring()
 
 
+@transaction.atomic
+def _requeue(dead_letter_id: uuid.UUID, by: Operator) -> Dispatched:
+    letter = DeadLetter.objects.select_for_update().filter(id=dead_letter_id).first()
+    if letter is None:
+        raise NotFound
+    dispatched = dispatch_again(letter.event_id, only=letter.subscription_id)
+    if not dispatched.deliveries:
+        raise NotFound("The subscription or the event of this dead letter is gone.")
+    letter.delete()
+    record(by, "requeue", subscription_id=letter.subscription_id, dead_letter_id=str(dead_letter_id))
+    return dispatched
+
+
+@transaction.atomic
 def delete(dead_letter_id: uuid.UUID, *, by: Operator) -> None:
     """Let one go for good."""
-    with transaction.atomic():
-        letter = DeadLetter.objects.filter(id=dead_letter_id).first()
-        if letter is None:
-            raise NotFound
-        letter.delete()
-        record(by, "delete_dead_letter", subscription_id=letter.subscription_id, dead_letter_id=str(dead_letter_id))
+    letter = DeadLetter.objects.filter(id=dead_letter_id).first()
+    if letter is None:
+        raise NotFound
+    letter.delete()
+    record(by, "delete_dead_letter", subscription_id=letter.subscription_id, dead_letter_id=str(dead_letter_id))
 
 
-def purge(subscription_ids: Sequence[uuid.UUID], *, by: Operator) -> int:
-    """Let all of these subscriptions go for good; how many."""
-    with transaction.atomic():
-        purged, _ = DeadLetter.objects.filter(subscription_id__in=subscription_ids).delete()
-        record(by, "purge_dead_letters", subscriptions=[str(each) for each in subscription_ids], purged=purged)
+def purge(letters: QuerySet[DeadLetter], *, by: Operator) -> int:
+    """Let all of these go for good, in short transactions; how many. One that is just requeued is left alone."""
+    purged = 0
+    while batch := _purge_some(letters, by):
+        purged += batch
     return purged
 
 
-def cancel(delivery_ids: Sequence[uuid.UUID], *, by: Operator) -> int:
-    """Call pending deliveries off; how many. In a lane they leave, unsent, when their turn comes.
+@transaction.atomic
+def _purge_some(letters: QuerySet[DeadLetter], by: Operator) -> int:
+    locked = letters.select_for_update(of=("self",), skip_locked=True).values_list("subscription_id", "id")
+    found = list(locked[:BATCH])
+    DeadLetter.objects.filter(id__in=[letter for _, letter in found]).delete()
+    for subscription_id, ids in _by_subscription(found).items():
+        record(by, "purge_dead_letters", subscription_id=subscription_id, purged=len(ids))
+    return len(found)
+
+
+def cancel(pending: QuerySet[RequestAttempt], *, by: Operator) -> int:
+    """Call these deliveries off, in short transactions; how many. In a lane they leave, unsent, when their turn comes.
 
     One that is being sent right now may arrive, but it is not tried again.
     """
-    with transaction.atomic():
-        cancelled = RequestAttempt.objects.filter(id__in=delivery_ids, is_cancelled=False).update(is_cancelled=True)
-        record(by, "cancel", deliveries=[str(each) for each in delivery_ids], cancelled=cancelled)
+    cancelled = 0
+    while batch := persistently(partial(_cancel_some, pending, by)):
+        cancelled += batch
     return cancelled
+
+
+@transaction.atomic
+def _cancel_some(pending: QuerySet[RequestAttempt], by: Operator) -> int:
+    live = pending.filter(is_cancelled=False).select_for_update(of=("self",), no_key=True)
+    found = list(live.values_list("subscription_id", "id")[:BATCH])
+    RequestAttempt.objects.filter(id__in=[delivery for _, delivery in found]).update(is_cancelled=True)
+    for subscription_id, ids in _by_subscription(found).items():
+        record(by, "cancel", subscription_id=subscription_id, deliveries=[str(each) for each in ids])
+    return len(found)
+
+
+def _by_subscription(found: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> dict[uuid.UUID, list[uuid.UUID]]:
+    grouped: dict[uuid.UUID, list[uuid.UUID]] = defaultdict(list)
+    for subscription_id, each in found:
+        grouped[subscription_id].append(each)
+    return grouped

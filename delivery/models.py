@@ -3,6 +3,8 @@
 Rows are moved by the statements in `sql/` alone; the models are for reading, the admin and the migrations.
 """
 
+from datetime import datetime
+
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
@@ -51,8 +53,8 @@ class Lane(models.Model):
             models.Index(fields=["pool", "ready_at", "id"], name="lane_ready", condition=Q(phase=Phase.WAITING)),
             # reap_lanes.sql
             models.Index(fields=["lease_until"], name="lane_leased", condition=Q(phase=Phase.RUNNING)),
-            # the list of blocked keys, longest first
-            models.Index(fields=["since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
+            # retry_blocked.sql, and the list of blocked keys, longest first
+            models.Index(fields=["subscription", "since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["subscription", "key"], name="lane_once_per_key"),
@@ -74,6 +76,15 @@ class Lane(models.Model):
                 name="lane_runs_under_a_lease",
             ),
         ]
+
+    @property
+    def depth(self) -> int:
+        """How many wait in it."""
+        return self.tail_seq - self.head_seq + 1
+
+    @property
+    def blocked_since(self) -> datetime | None:
+        return self.since if self.phase == Phase.BLOCKED else None
 
     def __str__(self) -> str:
         return f"{self.key or 'everything'} ({Phase(self.phase).label})"
@@ -196,7 +207,7 @@ class DeadLetter(models.Model):
     class Meta:
         db_table = "dead_letter"
         indexes = [
-            models.Index(fields=["subscription", "-died_at"], name="dead_letter_by_age"),
+            models.Index(fields=["subscription", "-died_at", "-id"], name="dead_letter_by_age"),
             # delete_events.sql: an event is kept for as long as a dead letter needs it
             models.Index(fields=["event"], name="dead_letter_event"),
         ]
@@ -225,7 +236,7 @@ class OperatorAction(models.Model):
 
     class Meta:
         db_table = "operator_action"
-        indexes = [models.Index(fields=["subscription_id", "-at"], name="operator_action_by_age")]
+        indexes = [models.Index(fields=["subscription_id", "-at", "-id"], name="operator_action_by_age")]
 
     def __str__(self) -> str:
         return f"{self.actor}: {self.action}"

@@ -13,3 +13,11 @@ class AttemptConflict(Problem):
     is_hook0s = False
     title = "This attempt cannot be retried now"
     default_detail = "Its delivery is not in a state for this."
+
+
+class TooManyTests(Problem):
+    is_hook0s = False
+    status_code = 429
+    title = "Too many tests at a time"
+    default_detail = "Others are being sent right now, and their endpoints take their time. Try again in a moment."
+    wait = 1  # seconds, in `Retry-After`

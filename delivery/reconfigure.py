@@ -1,12 +1,15 @@
-"""Changes of a subscription that its queue must follow: pause, resume, mode, key, workers, deletion.
+"""Changes of a subscription that its queue must follow: pause, resume, mode, key, workers, limits, target, deletion.
 
 Whatever moves deliveries first locks the subscription's state, which waits for the publishers that are
 making deliveries under the old configuration; those that come after see the change and begin anew.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import suppress
+from copy import copy
+from datetime import timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models.functions import Now
@@ -18,55 +21,92 @@ from subscriptions.models import OrganizationWorker, Subscription, SubscriptionS
 from subscriptions.workers import lock_defaults, pool_of
 from tenants.problems import NotFound
 
-
-@transaction.atomic
-def pause(subscription_id: uuid.UUID, *, by: Operator) -> None:
-    """Nothing moves, nothing is lost. Lanes are parked as their turn comes; requests in flight end."""
-    if Subscription.objects.filter(id=subscription_id, is_paused=False).update(is_paused=True):
-        record(by, "pause_subscription", subscription_id=subscription_id)
+# What the record tells of an edit beside the names of what was changed: targets and headers may hold credentials.
+_TOLD = ("is_enabled", "is_paused", "fifo_mode", "fifo_key")
 
 
 @transaction.atomic
-def resume(subscription_id: uuid.UUID, *, by: Operator) -> None:
-    """Go on, in order. The subscription's row is changed before its lanes: none can be parked in between."""
-    if not Subscription.objects.filter(id=subscription_id, is_paused=True).update(is_paused=False):
-        return
-    lanes = _run("unpark", subscription_id)
-    SubscriptionState.objects.filter(subscription_id=subscription_id, fifo_mode=False).update(ready_at=Now())
-    record(by, "resume_subscription", subscription_id=subscription_id, lanes=lanes)
+def edit(subscription_id: uuid.UUID, fields: Mapping[str, Any], *, by: Operator) -> int:
+    """Change columns of a subscription, or its `dedicated_workers`; how many pending deliveries had to be moved.
 
-
-@transaction.atomic
-def change_mode(subscription_id: uuid.UUID, *, fifo_mode: bool, fifo_key: str | None, by: Operator) -> int:
-    """Another mode or key; how many pending deliveries were moved.
-
-    Into FIFO, and from one key to another, they are numbered in event order. A request that is in flight
+    They are moved by another mode or key: into lanes they are numbered in event order. A request that is in flight
     at this moment may still arrive, and is repeated in its place.
+
+    Rows are locked in one order: the organization, the state, the subscription, its lanes. The subscription's row is
+    changed before its lanes, so that none can be parked in between.
     """
+    _lock_organization_of(subscription_id)
     state = _lock(subscription_id)
-    subscription = Subscription.objects.get(id=subscription_id)
-    if (subscription.fifo_mode, subscription.fifo_key) == (fifo_mode, fifo_key):
-        return 0
-    Subscription.objects.filter(id=subscription_id).update(fifo_mode=fifo_mode, fifo_key=fifo_key)
-    moved = 0
-    if state.fifo_mode:
-        moved = _run("unlane", subscription_id)
-    if fifo_mode:
-        moved = _run("enlane", subscription_id, pool=pool_of(subscription, fifo_mode=True))
-    SubscriptionState.objects.filter(subscription_id=subscription_id).update(
-        fifo_mode=fifo_mode, in_flight=0, ready_at=None if fifo_mode else Now()
-    )
-    record(by, "change_mode", subscription_id=subscription_id, fifo_mode=fifo_mode, fifo_key=fifo_key, moved=moved)
+    before = Subscription.objects.select_for_update(no_key=True).get(id=subscription_id)
+    after = copy(before)
+    columns = fields.keys() - {"dedicated_workers"}
+    for name in columns:
+        setattr(after, name, fields[name])
+    changed = {name for name in columns if getattr(before, name) != getattr(after, name)}
+    is_enabled_again = after.is_enabled and not before.is_enabled
+    if is_enabled_again:
+        after.disabled_reason = ""
+    after.save()
+    if "dedicated_workers" in fields and set(after.dedicated_workers.all()) != set(fields["dedicated_workers"]):
+        after.dedicated_workers.set(fields["dedicated_workers"])
+        changed.add("dedicated_workers")
+
+    is_reordered = _order_of(before) != _order_of(after)
+    moved = _change_mode(state, after) if is_reordered else 0
+    _change_pool(state)
+    closes_circuit = is_enabled_again or bool(changed & {"method", "url", "headers"})
+    if closes_circuit:
+        _close_circuit(state)
+    if "rate_limit" in changed:
+        state.next_token_at = None
+    state.ready_at = None if state.fifo_mode else Now()  # what it waited for may be over
+    state.save()
+    if before.is_paused and not after.is_paused:
+        _run("unpark", subscription_id)
+    if (closes_circuit or "rate_limit" in changed) and not is_reordered:  # new lanes wait for what is in flight
+        _run("hurry_lanes", subscription_id)
+    if changed:
+        told = {name: getattr(after, name) for name in _TOLD if name in changed}
+        record(by, "edit_subscription", subscription_id=subscription_id, changed=sorted(changed), moved=moved, **told)
     return moved
 
 
+def _order_of(subscription: Subscription) -> tuple[bool, str | None]:
+    """What decides which lanes there are. Without order, a key means nothing."""
+    return subscription.fifo_mode, subscription.fifo_key if subscription.fifo_mode else None
+
+
+def _change_mode(state: SubscriptionState, subscription: Subscription) -> int:
+    """Move what is pending into other lanes, or out of them.
+
+    The caller saves the state as a new row: publishers that wait for the old one have read the old key. They find it
+    gone, and begin anew.
+    """
+    moved = _run("unlane", state.pk) if state.fifo_mode else 0
+    if subscription.fifo_mode:
+        moved = _run("enlane", state.pk, pool=pool_of(subscription, fifo_mode=True))
+    SubscriptionState.objects.filter(pk=state.pk).delete()
+    state.fifo_mode, state.in_flight = subscription.fifo_mode, 0
+    return moved
+
+
+def _close_circuit(state: SubscriptionState) -> None:
+    """Another endpoint, or one that somebody believes in again, deserves a fresh chance."""
+    state.failures = state.trips = 0
+    state.failing_since = state.allowance = state.circuit_until = state.probe_until = None
+
+
 @transaction.atomic
-def assign_workers(subscription_id: uuid.UUID, workers: Sequence[Worker], *, by: Operator) -> None:
-    """From now on these workers send, or without any those of the organization. What is in flight ends where it is."""
-    state = _lock(subscription_id)
-    Subscription.objects.get(id=subscription_id).dedicated_workers.set(workers)
-    _change_pool(state)
-    record(by, "assign_workers", subscription_id=subscription_id, workers=[worker.name for worker in workers])
+def rotate_secret(subscription_id: uuid.UUID, *, overlap_seconds: float, by: Operator) -> Subscription:
+    """A new signing secret. The old one signs along for a while; one that was still signing along does no more."""
+    subscription = Subscription.objects.select_for_update(no_key=True).get(id=subscription_id)
+    subscription.previous_secret = subscription.secret if overlap_seconds else None
+    subscription.previous_secret_until = Now() + timedelta(seconds=overlap_seconds) if overlap_seconds else None
+    subscription.secret = uuid.uuid4()
+    subscription.save(update_fields=["secret", "previous_secret", "previous_secret_until", "updated_at"])
+    record(by, "rotate_secret", subscription_id=subscription_id, overlap_seconds=overlap_seconds)
+    subscription.refresh_from_db()
+    return subscription
 
 
 @transaction.atomic
@@ -92,6 +132,7 @@ def _change_pool(state: SubscriptionState) -> None:
     """Let the pool follow the subscription's workers. The state is locked: lanes that are made later read it there."""
     pool = pool_of(state.subscription, fifo_mode=state.fifo_mode)
     if pool != state.pool:
+        state.pool = pool
         SubscriptionState.objects.filter(pk=state.pk).update(pool=pool)
         _run("change_pool", state.pk, pool=pool)
 
@@ -121,6 +162,13 @@ def delete_all(application_id: uuid.UUID) -> int:
         with suppress(NotFound):  # somebody else was faster
             dropped += delete(subscription_id, by=by)
     return dropped
+
+
+def _lock_organization_of(subscription_id: uuid.UUID) -> None:
+    """Nobody chooses another default worker while we follow the old one."""
+    found = Subscription.objects.filter(id=subscription_id).values_list("application__organization_id", flat=True)
+    if organization_id := found.first():
+        lock_defaults(organization_id)
 
 
 def _lock(subscription_id: uuid.UUID) -> SubscriptionState:

@@ -1,5 +1,7 @@
 """The request of a webhook: what is sent where, as a plain value."""
 
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -21,32 +23,65 @@ class WebhookRequest:
 
 
 def build_request(claimed: Claimed, *, timestamp: int) -> WebhookRequest:
-    """Sign and address one try. Our own headers win over custom ones of the same name."""
-    event_id = str(claimed.event_id)
-    body = b"" if claimed.method == "HEAD" else claimed.payload
-    ours = {
-        "Content-Type": claimed.payload_content_type.removesuffix(_BASE64),
-        "X-Event-Id": event_id,
-        # Headers are ASCII: a type in another script goes percent-encoded instead of not at all.
-        "X-Event-Type": quote(claimed.event_type, safe=_PRINTABLE),
-        "X-Hook0-Delivery-Id": str(claimed.delivery_id),
-        "X-Hook0-Attempt": str(claimed.try_number),
-    }
+    """Sign and address one try."""
+    ours = {"X-Hook0-Delivery-Id": str(claimed.delivery_id), "X-Hook0-Attempt": str(claimed.try_number)}
     if claimed.lane_id is not None:
         ours["X-Hook0-Lane"] = str(claimed.lane_id)
         ours["X-Hook0-Sequence"] = str(claimed.lane_seq)
+    return signed_request(
+        method=claimed.method,
+        url=claimed.url,
+        custom=claimed.headers,
+        ours=ours,
+        event_id=claimed.event_id,
+        event_type=claimed.event_type,
+        payload=claimed.payload,
+        content_type=claimed.payload_content_type,
+        secret=claimed.secret,
+        previous_secret=claimed.previous_secret,
+        timestamp=timestamp,
+        timeout_ms=claimed.timeout_ms,
+    )
+
+
+def signed_request(
+    *,
+    method: str,
+    url: str,
+    custom: Mapping[str, str],
+    ours: Mapping[str, str],
+    event_id: uuid.UUID,
+    event_type: str,
+    payload: bytes,
+    content_type: str,
+    secret: uuid.UUID,
+    previous_secret: uuid.UUID | None,
+    timestamp: int,
+    timeout_ms: int,
+) -> WebhookRequest:
+    """Our own headers win over custom ones of the same name.
+
+    While a previous secret signs along, it alone makes `X-Hook0-Signature`: Hook0's clients verify one code, and a
+    receiver that still has the old secret must not lose anything.
+    """
+    body = b"" if method == "HEAD" else payload
+    ours = {
+        "Content-Type": content_type.removesuffix(_BASE64),
+        "X-Event-Id": str(event_id),
+        # Headers are ASCII: a type in another script goes percent-encoded instead of not at all.
+        "X-Event-Type": quote(event_type, safe=_PRINTABLE),
+        **ours,
+    }
     taken = {name.lower() for name in ours}
-    headers = [(name, value) for name, value in claimed.headers.items() if name.lower() not in taken]
+    headers = [(name, value) for name, value in custom.items() if name.lower() not in taken]
     headers += ours.items()
-    secret = str(claimed.secret)
+    secrets = [str(each) for each in (secret, previous_secret) if each]
+    standard = [standard_signature(each, message_id=str(event_id), timestamp=timestamp, body=body) for each in secrets]
     signed = [
-        ("X-Hook0-Signature", hook0_signature(secret, timestamp=timestamp, headers=headers, body=body)),
-        ("webhook-id", event_id),
+        ("X-Hook0-Signature", hook0_signature(secrets[-1], timestamp=timestamp, headers=headers, body=body)),
+        ("webhook-id", str(event_id)),
         ("webhook-timestamp", str(timestamp)),
-        (
-            "webhook-signature",
-            standard_signature(secret, message_id=event_id, timestamp=timestamp, body=body),
-        ),
+        ("webhook-signature", " ".join(standard)),
         ("User-Agent", USER_AGENT),
     ]
-    return WebhookRequest(claimed.method, claimed.url, headers + signed, body, claimed.timeout_ms)
+    return WebhookRequest(method, url, headers + signed, body, timeout_ms)

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 
@@ -39,6 +40,11 @@ def _queue(pid: int, worker: str | None) -> Queue:
 
 @cache
 def _sender(_pid: int) -> Sender[Claimed]:
+    return new_sender()
+
+
+def new_sender() -> Sender[Any]:
+    """A sender as this installation wants them. Whoever opens it closes it."""
     return Sender(
         allowed=settings.ALLOWED_TARGETS,
         body_limit=settings.RESPONSE_BODY_LIMIT,

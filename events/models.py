@@ -5,6 +5,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from subscriptions.models import Subscription
+from tenants.ids import new_id
 from tenants.models import Application
 
 
@@ -88,3 +90,56 @@ class EventUpkeep(models.Model):
 
     def __str__(self) -> str:
         return f"counted until {self.counted_until}"
+
+
+class Replay(models.Model):
+    """Deliveries of past events, made again in the background. The cursor is the last event that was looked at."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        CANCELLED = "cancelled"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    application = models.ForeignKey(Application, models.CASCADE, related_name="replays", db_index=False)
+    subscription = models.ForeignKey(Subscription, models.CASCADE, related_name="+", db_index=False, null=True)
+    since = models.DateTimeField()
+    until = models.DateTimeField()
+    event_types = ArrayField(models.CharField(max_length=200), null=True, help_text="Names, or wildcards.")
+    labels = models.JSONField(null=True)
+    only_failed = models.BooleanField(help_text="Leave out what was delivered, or is about to be.")
+    actor = models.CharField(max_length=150)
+    reason = models.CharField(max_length=500, blank=True)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    total = models.BigIntegerField(null=True, help_text="Events to look at, as counted when it started.")
+    done = models.BigIntegerField(default=0, help_text="Events looked at.")
+    deliveries = models.BigIntegerField(default=0, help_text="Deliveries made.")
+    cursor_received_at = models.DateTimeField()
+    cursor_event = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(null=True)
+    moved_at = models.DateTimeField(db_default=Now(), help_text="Who was moved on longest ago is next.")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "replay"
+        indexes = [
+            # events.replays: which to move on
+            models.Index(fields=["moved_at"], name="replay_under_way", condition=Q(state__in=["waiting", "running"])),
+            # the list of the API
+            models.Index(fields=["application", "-created_at", "-id"], name="replay_by_age"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "running", "done", "cancelled"]), name="replay_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "running"], finished_at=None)
+                | Q(state__in=["done", "cancelled"], finished_at__isnull=False),
+                name="replay_has_an_end_when_it_is_over",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.state}"

@@ -3,11 +3,34 @@ from django.urls import include, path, re_path
 from django.views.generic import RedirectView
 
 from delivery import reconfigure
+from delivery.api.blocked_lanes import RetryBlockedView
+from delivery.api.dead_letters import (
+    DeadLetterRequeueView,
+    DeadLetterStatsView,
+    DeadLettersView,
+    DeadLetterView,
+)
+from delivery.api.deliveries import CancelView
+from delivery.api.lanes import (
+    LanePauseView,
+    LanePurgeView,
+    LaneResetView,
+    LaneResumeView,
+    LaneRetryView,
+    LaneSkipToView,
+    LaneSkipView,
+    LanesView,
+    LaneView,
+)
+from delivery.api.operator_actions import OperatorActionsView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
+from delivery.api.signing_secrets import RotateSecretView
 from events.api.event import EventView
-from events.api.events import EventsView, OneEventView, ReplayView
+from events.api.events import EventsView, OneEventView, ReplayEventView
 from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
 from events.api.payload_content_types import PayloadContentTypesView
+from events.api.replays import ReplaysView, ReplayView
+from events.api.trials import SubscriptionTestView
 from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
 from monitoring.api import HealthView
@@ -40,7 +63,7 @@ api = [
     path("event/", EventView.as_view()),
     path("events/", EventsView.as_view()),
     path("events/<uuid:event_id>/", OneEventView.as_view()),
-    path("events/<uuid:event_id>/replay/", ReplayView.as_view()),
+    path("events/<uuid:event_id>/replay/", ReplayEventView.as_view()),
     path("events_per_day/application/", ApplicationEventsPerDayView.as_view()),
     path("events_per_day/organization/", OrganizationEventsPerDayView.as_view()),
     path("request_attempts/", RequestAttemptsView.as_view()),
@@ -50,7 +73,30 @@ api = [
     path("event_types/", EventTypesView.as_view()),
     path("event_types/<path:name>/", EventTypeView.as_view()),
     path("subscriptions/", SubscriptionsView.as_view()),
-    path("subscriptions/<uuid:subscription_id>/", SubscriptionView.as_view()),
+    path(
+        "subscriptions/<uuid:subscription_id>/",
+        SubscriptionView.as_view(edit=reconfigure.edit, remove=reconfigure.delete),
+    ),
+    path("subscriptions/<uuid:subscription_id>/test/", SubscriptionTestView.as_view()),
+    path("subscriptions/<uuid:subscription_id>/rotate_secret/", RotateSecretView.as_view()),
+    path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
+    path("lanes/", LanesView.as_view()),
+    path("lanes/<int:lane_id>/", LaneView.as_view()),
+    path("lanes/<int:lane_id>/retry/", LaneRetryView.as_view()),
+    path("lanes/<int:lane_id>/skip/", LaneSkipView.as_view()),
+    path("lanes/<int:lane_id>/skip_to/", LaneSkipToView.as_view()),
+    path("lanes/<int:lane_id>/pause/", LanePauseView.as_view()),
+    path("lanes/<int:lane_id>/resume/", LaneResumeView.as_view()),
+    path("lanes/<int:lane_id>/reset/", LaneResetView.as_view()),
+    path("lanes/<int:lane_id>/purge/", LanePurgeView.as_view()),
+    path("dead_letters/", DeadLettersView.as_view()),
+    path("dead_letters/stats/", DeadLetterStatsView.as_view()),
+    path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
+    path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
+    path("deliveries/cancel/", CancelView.as_view()),
+    path("replays/", ReplaysView.as_view()),
+    path("replays/<uuid:replay_id>/", ReplayView.as_view()),
+    path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
 admin.site.site_header = admin.site.site_title = "hook0"

@@ -15,4 +15,4 @@ class SubscriptionAdmin(ReadOnlyAdmin):
     list_display = ("__str__", "application", "fifo_mode", "is_enabled", "method", "url", "created_at")
     list_filter = ("fifo_mode", "is_enabled", "application")
     search_fields = ("description", "url", "id")
-    exclude = ("secret",)
+    exclude = ("secret", "previous_secret")

@@ -14,14 +14,15 @@ from tenants.quotas import limits, require_room
 DISABLE_AFTER_HOURS = 120
 
 
+def patience(*, fifo_mode: bool) -> int | None:
+    """The usual `disable_after_hours`. Where order matters, nobody but a person decides to leave events out."""
+    return None if fifo_mode else DISABLE_AFTER_HOURS
+
+
 @transaction.atomic
 def create_subscription(*, dedicated_workers: Sequence[Worker] = (), **fields: Any) -> Subscription:
-    """A subscription, with the row that the queue keeps of it.
-
-    Where order matters, nobody but a person decides to leave events out: FIFO is not disabled by default.
-    """
-    if "disable_after_hours" not in fields:
-        fields["disable_after_hours"] = None if fields.get("fifo_mode") else DISABLE_AFTER_HOURS
+    """A subscription, with the row that the queue keeps of it."""
+    fields.setdefault("disable_after_hours", patience(fifo_mode=fields.get("fifo_mode", False)))
     subscription = Subscription(**fields)
     require_room(
         Application.objects.filter(id=subscription.application_id),

@@ -15,6 +15,12 @@ def like_pattern(name: str) -> str:
     return f"{escaped[:-1]}%" if is_wildcard(name) else escaped
 
 
+def names_for(event_type: str) -> list[str]:
+    """What a subscription may list to get events of this type; `fan_out.sql` makes the same."""
+    parts = event_type.split(".")
+    return [event_type, *(".".join(parts[:count]) + WILDCARD for count in range(1, len(parts)))]
+
+
 def matches(event_type: str, wanted: Iterable[str]) -> bool:
     """Whether a subscription to `wanted` gets events of this type; `fan_out.sql` decides the same."""
     return any(event_type.startswith(name[:-1]) if is_wildcard(name) else event_type == name for name in wanted)

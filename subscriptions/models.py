@@ -1,4 +1,5 @@
 import uuid
+from datetime import UTC, datetime
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -93,6 +94,8 @@ class Subscription(models.Model):
     labels = models.JSONField(help_text="Labels an event must carry, all of them, to be sent here. It may carry more.")
     metadata = models.JSONField(default=dict, blank=True)
     secret = models.UUIDField(default=uuid.uuid4, editable=False, help_text="Signs the webhooks.")
+    previous_secret = models.UUIDField(null=True, editable=False, help_text="Signs along for a while.")
+    previous_secret_until = models.DateTimeField(null=True, editable=False)
 
     method = models.CharField(max_length=7, choices=Method, default=Method.POST)
     url = models.URLField("URL", max_length=1000)
@@ -163,6 +166,12 @@ class Subscription(models.Model):
                 name="max_in_flight_within_bounds",
             ),
         ]
+
+    @property
+    def live_previous_secret(self) -> uuid.UUID | None:
+        """The one that signs along, for as long as it does."""
+        until = self.previous_secret_until
+        return self.previous_secret if until and until > datetime.now(UTC) else None
 
     def __str__(self) -> str:
         return self.description or self.url

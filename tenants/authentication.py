@@ -3,12 +3,13 @@
 import uuid
 from typing import cast
 
+from django.db.models import Q
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from tenants.credentials import principal_with, reaches
-from tenants.principal import Principal
+from tenants.principal import Operator, Principal
 from tenants.problems import (
     AuthInvalidAuthorizationHeader,
     AuthInvalidBiscuit,
@@ -61,3 +62,16 @@ def require_application(request: Request, application_id: uuid.UUID) -> None:
         allowed = reaches(principal.organization_id, application_id)
     if not allowed:
         raise Forbidden
+
+
+def within_reach(request: Request, application: str = "application") -> Q:
+    """Restricts rows found by their id to what the caller may act on; `application` is the way to theirs."""
+    principal = principal_of(request)
+    if principal.application_id is not None:
+        return Q(**{application: principal.application_id})
+    return Q(**{f"{application}__organization": principal.organization_id, f"{application}__deleted_at": None})
+
+
+def operator_of(request: Request, reason: str = "") -> Operator:
+    """The caller, for the record of what was done to the queue."""
+    return Operator(principal_of(request).name, reason)

@@ -7,7 +7,7 @@ import uuid
 from django.db import connection
 
 from tenants.memory import Memory
-from tenants.models import Application, ApplicationSecret, Organization, ServiceToken
+from tenants.models import Application, ApplicationSecret, Organization, ServiceToken, describe
 from tenants.principal import Principal
 
 SERVICE_TOKEN_PREFIX = "hook0_"  # noqa: S105 - so that scanners of leaks can tell
@@ -37,11 +37,11 @@ def create_service_token(organization: Organization, *, name: str = "") -> tuple
 
 
 _WHO = """
-SELECT application.organization_id, application.id
+SELECT application.organization_id, application.id, secret.name, secret.hint
   FROM application_secret secret JOIN application ON application.id = secret.application_id
  WHERE secret.token_hash = %(hash)s AND secret.deleted_at IS NULL AND application.deleted_at IS NULL
  UNION ALL
-SELECT organization_id, NULL FROM service_token WHERE token_hash = %(hash)s AND deleted_at IS NULL
+SELECT organization_id, NULL, name, hint FROM service_token WHERE token_hash = %(hash)s AND deleted_at IS NULL
 """
 
 # A token that is revoked, or an application that is deleted, is refused everywhere so many seconds later.
@@ -66,4 +66,7 @@ def _find_principal(token_hash: bytes) -> Principal | None:
     with connection.cursor() as cursor:
         cursor.execute(_WHO, {"hash": token_hash})
         row = cursor.fetchone()
-    return Principal(organization_id=row[0], application_id=row[1]) if row else None
+    if row is None:
+        return None
+    organization_id, application_id, name, hint = row
+    return Principal(organization_id, application_id, name=describe(name, hint))

@@ -38,6 +38,11 @@ class Application(models.Model):
         return self.name
 
 
+def describe(name: str, hint: str) -> str:
+    """What a token is called, where it must not be shown."""
+    return f"{name or 'unnamed'} (…{hint})"
+
+
 class Credential(models.Model):
     """A token, kept as a hash; `hint` is its end, to tell one from another."""
 
@@ -52,7 +57,7 @@ class Credential(models.Model):
         abstract = True
 
     def __str__(self) -> str:
-        return f"{self.name or 'unnamed'} (…{self.hint})"
+        return describe(self.name, self.hint)
 
 
 class ApplicationSecret(Credential):

@@ -10,5 +10,14 @@ class Principal:
 
     organization_id: uuid.UUID
     application_id: uuid.UUID | None
+    name: str  # the token's, and how it ends
 
     is_authenticated = True  # what DRF asks of a user
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Somebody who acts: a person of the admin, or the owner of a token."""
+
+    name: str
+    reason: str = ""

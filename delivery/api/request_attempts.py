@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from delivery.api.operators import ReasonPost, operator_of
+from delivery.api.reasons import ReasonPost, operator_in
 from delivery.attempt_ids import FIRST, LAST, first_after, first_from, tries_of
 from delivery.attempts import ENDED, PENDING, Attempt, Sought, find_attempts, find_ended
 from delivery.models import AttemptLog
@@ -161,9 +161,7 @@ class RetryView(APIView):
             require_application(request, subscription.application_id)
         except Forbidden:
             raise NotFound from None  # nobody learns what others have
-        body = ReasonPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        retry_now(request_attempt_id, by=operator_of(request, body.validated_data["reason"]))
+        retry_now(request_attempt_id, by=operator_in(request))
         return Response(status=204)
 
 

@@ -1,7 +1,8 @@
 -- How the subscriptions of leased deliveries want to be served, and how their endpoints are. Called by delivery.queue, once
 -- for all deliveries of a claim that go to the same one. Served by the primary keys.
-SELECT s.id, s.application_id, s.is_paused, s.method, s.url, s.headers, s.secret, s.timeout_ms, s.fifo_mode,
-       s.fifo_on_exhausted, s.retry_policy, s.rate_limit IS NOT NULL OR st.allowance IS NOT NULL, st.failures > 0
+SELECT s.id, s.application_id, s.is_paused, s.method, s.url, s.headers, s.secret,
+       CASE WHEN s.previous_secret_until > now() THEN s.previous_secret END, s.timeout_ms, s.fifo_mode, s.fifo_on_exhausted,
+       s.retry_policy, s.rate_limit IS NOT NULL OR st.allowance IS NOT NULL, st.failures > 0
   FROM unnest(%(subscriptions)s::uuid[]) AS wanted (id)
   JOIN subscription s USING (id)
   JOIN subscription_state st ON st.subscription_id = s.id

@@ -11,13 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from delivery.api.operators import ReasonPost, operator_of
+from delivery.api.reasons import ReasonPost
 from events.api.batch import BatchView
 from events.models import Event
 from events.replay import replay
 from subscriptions.matching import is_wildcard
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
-from tenants.authentication import require_application
+from tenants.authentication import operator_of, require_application
 from tenants.fields import CommaList
 from tenants.pages import Page
 from tenants.problems import NotFound
@@ -101,7 +101,7 @@ class OneEventView(APIView):
         return Response(EventWithPayloadAnswer(event).data)
 
 
-class ReplayView(APIView):
+class ReplayEventView(APIView):
     @extend_schema(operation_id="events.replay", tags=["Events"], request=ReplayPost, responses={204: None})
     def post(self, request: Request, event_id: uuid.UUID) -> Response:
         """Deliver an event again, to the subscriptions that want it now."""

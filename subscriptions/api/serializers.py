@@ -1,8 +1,9 @@
-"""The body of a subscription, and its checks."""
+"""A subscription as it is asked for, with the checks, and as it is shown."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from subscriptions import limits
@@ -150,3 +151,65 @@ class SubscriptionPost(serializers.Serializer[Any]):
                 raise LabelsAmbiguity
             fields["labels"] = {key: value}
         return fields
+
+
+class TargetAnswer(serializers.Serializer[Any]):
+    type = serializers.SerializerMethodField()
+    method = serializers.CharField()
+    url = serializers.CharField()
+    headers = serializers.DictField(child=serializers.CharField())
+
+    @extend_schema_field({"type": "string", "enum": ["http"]})
+    def get_type(self, subscription: Subscription) -> str:
+        return "http"
+
+
+class SubscriptionAnswer(serializers.Serializer[Any]):
+    application_id = serializers.UUIDField()
+    subscription_id = serializers.UUIDField(source="id")
+    is_enabled = serializers.BooleanField()
+    disabled_reason = serializers.SerializerMethodField(help_text="Why hook0 has disabled it.")
+    event_types = serializers.ListField(child=serializers.CharField())
+    description = serializers.SerializerMethodField()
+    secret = serializers.UUIDField(help_text="Signs its webhooks.")
+    metadata = serializers.DictField(child=serializers.CharField())
+    label_key = serializers.SerializerMethodField(help_text="Of one of the labels.")
+    label_value = serializers.SerializerMethodField(help_text="Of the same label.")
+    labels = serializers.DictField(child=serializers.CharField())
+    target = TargetAnswer(source="*")
+    created_at = serializers.DateTimeField()
+    updated_at = serializers.DateTimeField()
+    dedicated_workers = serializers.SerializerMethodField()
+    fifo_mode = serializers.BooleanField()
+    fifo_key = serializers.CharField(allow_null=True)
+    fifo_on_exhausted = serializers.ChoiceField(choices=Subscription.OnExhausted.choices)
+    retry_policy = serializers.DictField(allow_null=True)
+    timeout_ms = serializers.IntegerField()
+    max_in_flight = serializers.IntegerField()
+    rate_limit = RateLimit(allow_null=True)
+    is_paused = serializers.BooleanField()
+    disable_after_hours = serializers.IntegerField(allow_null=True)
+
+    def get_disabled_reason(self, subscription: Subscription) -> str | None:
+        return subscription.disabled_reason or None
+
+    def get_description(self, subscription: Subscription) -> str | None:
+        return subscription.description or None
+
+    def get_label_key(self, subscription: Subscription) -> str:
+        return str(next(iter(subscription.labels)))
+
+    def get_label_value(self, subscription: Subscription) -> str:
+        return str(next(iter(subscription.labels.values())))
+
+    def get_dedicated_workers(self, subscription: Subscription) -> list[str]:
+        return sorted(worker.name for worker in subscription.dedicated_workers.all())
+
+
+class WarningAnswer(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
+class ConfiguredAnswer(SubscriptionAnswer):
+    warnings = WarningAnswer(many=True)

@@ -1,102 +1,137 @@
 """`/subscriptions/`: who wants what."""
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from django.conf import settings
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from subscriptions.api.serializers import SubscriptionPost
-from subscriptions.configure import create_subscription
-from subscriptions.matching import is_wildcard
+from subscriptions.api.serializers import ConfiguredAnswer, SubscriptionAnswer, SubscriptionPost, WarningAnswer
+from subscriptions.configure import create_subscription, patience
+from subscriptions.matching import is_wildcard, names_for
 from subscriptions.models import Subscription
 from subscriptions.warnings import warnings_about
 from subscriptions.workers import find_workers
-from tenants.api.event_types import application_asked_for
-from tenants.authentication import require_application
+from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
+from tenants.authentication import operator_of, require_application, within_reach
 from tenants.models import Application, EventType
+from tenants.pages import Page
 from tenants.problems import EventTypeDoesNotExist, NotFound
 
 
+class SubscriptionListQuery(ApplicationListQuery):
+    is_enabled = serializers.BooleanField(required=False, allow_null=True)
+    fifo_mode = serializers.BooleanField(required=False, allow_null=True)
+    event_type = serializers.CharField(required=False, help_text="Those that get events of this type.")
+    label = serializers.RegexField(  # type: ignore[assignment] # a field has a `label` of its own
+        r"^[^:]+:.+$",
+        required=False,
+        help_text="`key:value`: those that ask for this label.",
+        error_messages={"invalid": "This must be `key:value`."},
+    )
+
+
+@extend_schema(tags=["Subscriptions"])
 class SubscriptionsView(APIView):
+    @extend_schema(operation_id="subscriptions.create", request=SubscriptionPost, responses={201: ConfiguredAnswer})
     def post(self, request: Request) -> Response:
         """Create a subscription. The answer holds its signing secret."""
-        body = SubscriptionPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
-        require_application(request, fields["application_id"])
-        _require_event_types(fields["application_id"], fields["event_types"])
-        organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])
-        workers = find_workers(organization_id, fields.pop("dedicated_workers", None) or [])
-        subscription = create_subscription(**_columns(fields), dedicated_workers=workers)
-        answer = show(subscription) | {"warnings": warnings_about(subscription)}
-        return Response(answer, status=201)
+        subscription = create_subscription(**_read(request))
+        return Response(_configured(subscription), status=201)
 
+    @extend_schema(
+        operation_id="subscriptions.list",
+        parameters=[SubscriptionListQuery],
+        responses=SubscriptionAnswer(many=True),
+    )
     def get(self, request: Request) -> Response:
         """The subscriptions of an application, oldest first."""
         application_id = application_asked_for(request)
-        found = Subscription.objects.filter(application_id=application_id, deleted_at=None).prefetch_related(
-            "dedicated_workers"
+        query = SubscriptionListQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        wanted = Subscription.objects.filter(
+            application_id=application_id, deleted_at=None, **_filters(query.validated_data)
         )
-        return Response([show(subscription) for subscription in found.order_by("created_at", "id")])
+        page = Page(request, wanted.prefetch_related("dedicated_workers"), by=["created_at", "id"])
+        return page.answer(SubscriptionAnswer(page.rows, many=True).data)
 
 
+@extend_schema(tags=["Subscriptions"])
 class SubscriptionView(APIView):
+    # hook0.urls says which functions: the queue that has to follow is above us.
+    edit: Callable[..., int] = NotImplemented
+    remove: Callable[..., object] = NotImplemented
+
+    @extend_schema(operation_id="subscriptions.get", responses=SubscriptionAnswer)
     def get(self, request: Request, subscription_id: uuid.UUID) -> Response:
-        subscription = Subscription.objects.filter(id=subscription_id, deleted_at=None).first()
-        if subscription is None:
-            raise NotFound
-        require_application(request, subscription.application_id)
-        return Response(show(subscription))
+        """One subscription."""
+        return Response(SubscriptionAnswer(find_subscription(request, subscription_id)).data)
+
+    @extend_schema(operation_id="subscriptions.update", request=SubscriptionPost, responses=ConfiguredAnswer)
+    def put(self, request: Request, subscription_id: uuid.UUID) -> Response:
+        """Replace all that a subscription says of itself: what is left out gets its default. What waits follows."""
+        fields = _read(request)
+        _require_subscription(subscription_id, application_id=fields.pop("application_id"))
+        moved = self.edit(subscription_id, fields, by=operator_of(request))
+        return Response(_configured(find_subscription(request, subscription_id), moved=moved))
+
+    @extend_schema(operation_id="subscriptions.delete", parameters=[ApplicationQuery], responses={204: None})
+    def delete(self, request: Request, subscription_id: uuid.UUID) -> Response:
+        """Delete a subscription, with all that waits for it."""
+        _require_subscription(subscription_id, application_id=application_asked_for(request))
+        self.remove(subscription_id, by=operator_of(request))
+        return Response(status=204)
 
 
-def show(subscription: Subscription) -> dict[str, Any]:
-    label_key, label_value = next(iter(subscription.labels.items()))
-    return {
-        "application_id": subscription.application_id,
-        "subscription_id": subscription.id,
-        "is_enabled": subscription.is_enabled,
-        "event_types": subscription.event_types,
-        "description": subscription.description or None,
-        "secret": subscription.secret,
-        "metadata": subscription.metadata,
-        "label_key": label_key,
-        "label_value": label_value,
-        "labels": subscription.labels,
-        "target": {
-            "type": "http",
-            "method": subscription.method,
-            "url": subscription.url,
-            "headers": subscription.headers,
-        },
-        "created_at": subscription.created_at,
-        "updated_at": subscription.updated_at,
-        "dedicated_workers": sorted(worker.name for worker in subscription.dedicated_workers.all()),
-        "fifo_mode": subscription.fifo_mode,
-        "fifo_key": subscription.fifo_key,
-        "fifo_on_exhausted": subscription.fifo_on_exhausted,
-        "retry_policy": subscription.retry_policy,
-        "timeout_ms": subscription.timeout_ms,
-        "max_in_flight": subscription.max_in_flight,
-        "rate_limit": subscription.rate_limit,
-        "is_paused": subscription.is_paused,
-        "disable_after_hours": subscription.disable_after_hours,
-        "disabled_reason": subscription.disabled_reason or None,
-    }
+def find_subscription(request: Request, subscription_id: uuid.UUID) -> Subscription:
+    """The subscription of this id, if the caller may act on it."""
+    found = Subscription.objects.filter(within_reach(request), id=subscription_id, deleted_at=None).first()
+    if found is None:
+        raise NotFound
+    return found
 
 
-def _columns(fields: dict[str, Any]) -> dict[str, Any]:
+def _require_subscription(subscription_id: uuid.UUID, *, application_id: uuid.UUID) -> None:
+    if not Subscription.objects.filter(id=subscription_id, application_id=application_id, deleted_at=None).exists():
+        raise NotFound
+
+
+def _configured(subscription: Subscription, *, moved: int = 0) -> Any:
+    warnings = WarningAnswer(warnings_about(subscription, moved=moved), many=True).data
+    return SubscriptionAnswer(subscription).data | {"warnings": warnings}
+
+
+def _read(request: Request) -> dict[str, Any]:
+    """The columns and workers that a body asks for, if the caller may have all that it names."""
+    body = SubscriptionPost(data=request.data)
+    body.is_valid(raise_exception=True)
+    fields = body.validated_data
+    require_application(request, fields["application_id"])
+    _require_event_types(fields["application_id"], fields["event_types"])
+    organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])
     target = fields.pop("target")
-    return fields | {
-        "description": fields.get("description") or "",
-        "metadata": fields.get("metadata") or {},
-        "timeout_ms": fields.get("timeout_ms") or int(settings.DELIVERY_TIMEOUT * 1000),
-        "method": target["method"],
-        "url": target["url"],
-        "headers": target["headers"],
-    }
+    fields.setdefault("disable_after_hours", patience(fifo_mode=fields["fifo_mode"]))
+    fields["description"] = fields.get("description") or ""
+    fields["metadata"] = fields.get("metadata") or {}
+    fields["timeout_ms"] = fields.get("timeout_ms") or int(settings.DELIVERY_TIMEOUT * 1000)
+    fields["dedicated_workers"] = find_workers(organization_id, fields.get("dedicated_workers") or [])
+    return {**fields, "method": target["method"], "url": target["url"], "headers": target["headers"]}
+
+
+def _filters(query: dict[str, Any]) -> dict[str, Any]:
+    """A query string in the words of `QuerySet.filter`."""
+    filters = {name: query[name] for name in ("is_enabled", "fifo_mode") if query.get(name) is not None}
+    if event_type := query.get("event_type"):
+        filters["event_types__overlap"] = names_for(event_type)
+    if label := query.get("label"):
+        key, _, value = label.partition(":")
+        filters["labels__contains"] = {key: value}
+    return filters
 
 
 def _require_event_types(application_id: uuid.UUID, names: list[str]) -> None:

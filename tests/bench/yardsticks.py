@@ -35,7 +35,7 @@ def a_claim(url: str) -> Claimed:
         event_id=uuid.uuid4(), event_type="bench.event.sent", payload=b"x" * 1000, payload_content_type="text/plain",
         received_at=now, backoff_schedule=None, application_id=uuid.uuid4(),
         is_paused=False, method="POST", url=url, headers={},
-        secret=uuid.uuid4(),
+        previous_secret=None, secret=uuid.uuid4(),
         timeout_ms=15_000, fifo_mode=False, fifo_on_exhausted="advance", retry_policy=None, limited=False,
         failing=False,
     )  # fmt: skip

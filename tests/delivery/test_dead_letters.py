@@ -1,15 +1,17 @@
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection, transaction
 
-from delivery import dead_letters, reconfigure
+from delivery import dead_letters, lanes, reconfigure
 from delivery.audit import Operator
-from delivery.models import AttemptLog, DeadLetter, OperatorAction, RequestAttempt
+from delivery.models import AttemptLog, DeadLetter, Lane, OperatorAction, RequestAttempt
 from delivery.pump import Pump
 from hook0.receiver import Behaviour
 from subscriptions.models import Subscription
 from tenants.problems import NotFound
-from tests.factories import make_application, make_subscription, publish
+from tests.factories import make_application, make_fifo, make_subscription, publish
 
 ME = Operator("me@example.com", "the endpoint is mended")
 NO_RETRIES = {"schedule_ms": []}
@@ -60,21 +62,58 @@ def test_it_cannot_go_to_a_subscription_that_is_deleted(letter):
 
 def test_letters_are_deleted_one_by_one_or_all_of_a_subscription(letter, application):
     other = make_subscription(application)
-    assert dead_letters.purge([other.id], by=ME) == 0
-    assert dead_letters.purge([letter.subscription_id], by=ME) == 1
+    assert dead_letters.purge(DeadLetter.objects.filter(subscription=other), by=ME) == 0
+    assert dead_letters.purge(DeadLetter.objects.filter(subscription=letter.subscription_id), by=ME) == 1
     with pytest.raises(NotFound):
         dead_letters.delete(letter.id, by=ME)
     with pytest.raises(NotFound):
         dead_letters.requeue(uuid.uuid4(), by=ME)
-    assert list(OperatorAction.objects.values_list("details__purged", flat=True)) == [0, 1]
+    action = OperatorAction.objects.get()
+    assert (action.subscription_id, action.details) == (letter.subscription_id, {"purged": 1})
+
+
+def test_many_are_purged_and_cancelled_in_short_transactions(application, monkeypatch):
+    monkeypatch.setattr(dead_letters, "BATCH", 2)
+    for subscription in (make_fifo(application), make_subscription(application)):
+        publish(application, 3)
+        pending = RequestAttempt.objects.filter(subscription=subscription)
+        assert dead_letters.cancel(pending, by=ME) == pending.count()
+    make_fifo(application, labels={"shop": "1"}, fifo_key="ordering_key")
+    publish(application, 5)
+    lane = Lane.objects.latest("id")
+    lanes.skip_to(lane.id, 6, by=ME)
+    assert dead_letters.purge(DeadLetter.objects.all(), by=ME) == 5
+    assert [each.details["purged"] for each in OperatorAction.objects.filter(action="purge_dead_letters")] == [2, 2, 1]
+    cancelled = [len(each.details["deliveries"]) for each in OperatorAction.objects.filter(action="cancel")]
+    assert sum(cancelled) == 9
+    assert max(cancelled) == 2
+
+
+def test_a_requeue_that_is_overtaken_by_an_edit_begins_anew(letter, application):
+    """It reads the old mode, waits for the state, and must not make a delivery that nobody would look at."""
+    fifo_mode = Subscription.objects.get().fifo_mode
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            reconfigure.edit(letter.subscription_id, {"fifo_mode": not fifo_mode}, by=ME)
+            requeued = thread.submit(_requeue_in_a_thread, letter.id)
+            with pytest.raises(TimeoutError):
+                requeued.result(0.5)
+        requeued.result(10)
+    assert (RequestAttempt.objects.get().lane_id is None) is fifo_mode
+
+
+def _requeue_in_a_thread(dead_letter_id):
+    dead_letters.requeue(dead_letter_id, by=ME)
+    connection.close()
 
 
 def test_a_cancelled_delivery_is_never_sent(application, queue, sender, receiver):
     make_subscription(application, url=f"http://127.0.0.1:{receiver.port}/hook")
     publish(application, 3)
     ids = list(RequestAttempt.objects.values_list("id", flat=True))
-    assert dead_letters.cancel(ids[:2], by=ME) == 2
-    assert dead_letters.cancel(ids[:2], by=ME) == 0
+    first_two = RequestAttempt.objects.filter(id__in=ids[:2])
+    assert dead_letters.cancel(first_two, by=ME) == 2
+    assert dead_letters.cancel(first_two, by=ME) == 0
     Pump(queue, sender, window=10, linger=0.0).run()
     assert len(receiver.received) == 1
     assert not RequestAttempt.objects.exists()

@@ -1,6 +1,7 @@
 """A subscription is paused, resumed, changed in its mode, deleted: what becomes of its queue."""
 
 import threading
+import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,13 +10,14 @@ from django.db.models.functions import Now
 
 from delivery import lanes, maintenance, reconfigure
 from delivery.audit import Operator
+from delivery.dispatch import dispatch
 from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt
 from delivery.outcome import Outcome
 from delivery.pump import Pump
 from delivery.queue import Ended
 from delivery.retry import Decision
 from events.models import Event
-from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.models import PUBLIC_POOL, Subscription, SubscriptionState, Worker
 from tenants.models import Application
 from tenants.problems import NotFound
 from tests.factories import make_application, make_fifo, make_subscription, publish
@@ -43,20 +45,20 @@ def test_a_paused_subscription_sends_nothing_and_loses_nothing_and_goes_on_in_or
     url = f"http://127.0.0.1:{receiver.port}/hook"
     subscription = make_subscription(application, url=url, fifo_mode=fifo_mode, max_in_flight=1)
     publish(application, 2)
-    reconfigure.pause(subscription.id, by=ME)
+    reconfigure.edit(subscription.id, {"is_paused": True}, by=ME)
     publish(application, 2)
     pump.run()
     assert receiver.received == []
     assert queue.claim(10, now=datetime.now(UTC) + LATER) == []
     assert RequestAttempt.objects.count() == 4
-    reconfigure.resume(subscription.id, by=ME)
+    reconfigure.edit(subscription.id, {"is_paused": False}, by=ME)
     pump.run()
     sent = [each.headers["x-event-id"] for each in receiver.received]
     assert sent == [str(event) for event in Event.objects.order_by("id").values_list("event_id", flat=True)]
     assert {each.headers["x-hook0-attempt"] for each in receiver.received} == {"1"}
-    assert list(OperatorAction.objects.values_list("action", flat=True)) == [
-        "pause_subscription",
-        "resume_subscription",
+    assert list(OperatorAction.objects.order_by("id").values_list("action", "details__is_paused")) == [
+        ("edit_subscription", True),
+        ("edit_subscription", False),
     ]
 
 
@@ -65,10 +67,10 @@ def test_a_lane_that_an_operator_paused_stays_paused_when_its_subscription_is_re
     publish(application, ordering_key="a")
     publish(application, ordering_key="b")
     lanes.pause(Lane.objects.get(key="a").id, by=ME)
-    reconfigure.pause(subscription.id, by=ME)
+    reconfigure.edit(subscription.id, {"is_paused": True}, by=ME)
     pump.run()
     assert set(Lane.objects.values_list("phase", flat=True)) == {Phase.PAUSED}
-    reconfigure.resume(subscription.id, by=ME)
+    reconfigure.edit(subscription.id, {"is_paused": False}, by=ME)
     pump.run()
     assert dict(Lane.objects.values_list("key", "phase")) == {"a": Phase.PAUSED, "b": Phase.EMPTY}
 
@@ -77,11 +79,11 @@ def test_parking_a_lane_waits_for_a_resume_that_is_under_way(application, queue)
     """Or else the lane would be parked after the resume has passed by, and sleep for ever."""
     subscription = make_fifo(application)
     publish(application)
-    reconfigure.pause(subscription.id, by=ME)
+    reconfigure.edit(subscription.id, {"is_paused": True}, by=ME)
     (claimed,) = queue.claim(10)
     parking = threading.Thread(target=lambda: queue.record([Ended(claimed, Decision("park"))]))
     with transaction.atomic():
-        reconfigure.resume(subscription.id, by=ME)
+        reconfigure.edit(subscription.id, {"is_paused": False}, by=ME)
         parking.start()
         parking.join(0.5)
         assert parking.is_alive()
@@ -102,7 +104,7 @@ def test_into_fifo_what_is_pending_is_numbered_in_event_order(application, queue
     subscription = make_subscription(application)
     publish(application, 3, priority=30)
     publish(application, 3, priority=150)
-    assert reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME) == 6
+    assert reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": None}, by=ME) == 6
     publish(application)
     events = list(Event.objects.order_by("id").values_list("id", flat=True))
     assert numbered() == [("", number, event) for number, event in enumerate(events, start=1)]
@@ -115,7 +117,7 @@ def test_into_fifo_what_is_in_flight_ends_before_the_lane_begins(application, qu
     publish(application, 2)
     in_flight = queue.claim(1)
     lease_until = RequestAttempt.objects.get(lease_until__isnull=False).lease_until
-    reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME)
+    reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": None}, by=ME)
     assert Lane.objects.get().ready_at >= lease_until
     queue.record([Ended(in_flight[0], DONE, OK)])
     assert RequestAttempt.objects.count() == 2  # it is repeated in its place
@@ -126,7 +128,7 @@ def test_out_of_fifo_everything_goes_on_without_order(application, queue):
     subscription = make_fifo(application, fifo_key="ordering_key")
     publish(application, 2, ordering_key="a")
     publish(application, 2, ordering_key="b")
-    assert reconfigure.change_mode(subscription.id, fifo_mode=False, fifo_key=None, by=ME) == 4
+    assert reconfigure.edit(subscription.id, {"fifo_mode": False, "fifo_key": None}, by=ME) == 4
     assert not Lane.objects.exists()
     assert len(queue.claim(10)) == 4
 
@@ -135,7 +137,7 @@ def test_out_of_fifo_a_head_in_flight_is_not_sent_twice_at_a_time(application, q
     subscription = make_fifo(application)
     publish(application, 2)
     (head,) = queue.claim(10)
-    reconfigure.change_mode(subscription.id, fifo_mode=False, fifo_key=None, by=ME)
+    reconfigure.edit(subscription.id, {"fifo_mode": False, "fifo_key": None}, by=ME)
     assert [each.delivery_id == head.delivery_id for each in queue.claim(10)] == [False]
 
 
@@ -143,7 +145,7 @@ def test_another_key_splits_what_is_pending_anew(application):
     subscription = make_fifo(application)
     for key in "abab":
         publish(application, ordering_key=key)
-    reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key="ordering_key", by=ME)
+    reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": "ordering_key"}, by=ME)
     first, second, third, fourth = Event.objects.order_by("id").values_list("id", flat=True)
     assert numbered() == [("a", 1, first), ("a", 2, third), ("b", 1, second), ("b", 2, fourth)]
 
@@ -152,7 +154,7 @@ def test_the_same_mode_again_changes_nothing(application):
     subscription = make_fifo(application)
     publish(application, 2)
     before = Lane.objects.values().get()
-    assert reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=ME) == 0
+    assert reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": None}, by=ME) == 0
     assert Lane.objects.values().get() == before
 
 
@@ -164,7 +166,7 @@ def test_the_tries_of_deliveries_are_numbered_through_from_one_mode_to_the_other
     queue.record([failed, second])
     numbers = []
     for fifo_mode in (True, False):
-        reconfigure.change_mode(subscription.id, fifo_mode=fifo_mode, fifo_key=None, by=ME)
+        reconfigure.edit(subscription.id, {"fifo_mode": fifo_mode, "fifo_key": None}, by=ME)
         for _ in range(2):
             (claimed,) = queue.claim(1)
             queue.record([Ended(claimed, Decision("retry"), Outcome("E_HTTP", http_status=500))])
@@ -188,7 +190,7 @@ def test_a_publisher_that_is_overtaken_by_a_change_of_mode_begins_anew(applicati
 
     publisher = threading.Thread(target=publish_meanwhile)
     with transaction.atomic():
-        reconfigure.change_mode(subscription.id, fifo_mode=not fifo_mode, fifo_key=None, by=ME)
+        reconfigure.edit(subscription.id, {"fifo_mode": not fifo_mode, "fifo_key": None}, by=ME)
         publisher.start()
         started.wait(5)
         publisher.join(0.5)
@@ -196,6 +198,120 @@ def test_a_publisher_that_is_overtaken_by_a_change_of_mode_begins_anew(applicati
     publisher.join()
     in_lanes = RequestAttempt.objects.filter(lane__isnull=False).count()
     assert (in_lanes, RequestAttempt.objects.count()) == (0 if fifo_mode else 4, 4)
+
+
+def test_a_publisher_that_is_overtaken_by_a_change_of_key_begins_anew(application):
+    """It has read the old key, and must not number its event in a lane of that."""
+    subscription = make_fifo(application)
+    publish(application, ordering_key="a")
+    started = threading.Event()
+
+    def publish_meanwhile():
+        started.set()
+        publish(application, ordering_key="a")
+        connection.close()
+
+    publisher = threading.Thread(target=publish_meanwhile)
+    with transaction.atomic():
+        reconfigure.edit(subscription.id, {"fifo_key": "ordering_key"}, by=ME)
+        publisher.start()
+        started.wait(5)
+        publisher.join(0.5)
+        assert publisher.is_alive()
+    publisher.join()
+    first, second = Event.objects.order_by("id").values_list("id", flat=True)
+    assert numbered() == [("a", 1, first), ("a", 2, second)]
+
+
+def test_without_order_a_key_means_nothing_and_what_is_in_flight_is_still_counted(application, queue):
+    subscription = make_subscription(application)
+    publish(application, 2)
+    (claimed,) = queue.claim(1)
+    assert reconfigure.edit(subscription.id, {"fifo_key": "ordering_key"}, by=ME) == 0
+    assert SubscriptionState.objects.get().in_flight == 1
+    queue.record([Ended(claimed, DONE, OK)])
+    assert (SubscriptionState.objects.get().in_flight, RequestAttempt.objects.count()) == (0, 1)
+
+
+def test_a_saturated_subscription_is_woken_when_it_may_have_more_in_flight(application, queue):
+    subscription = make_subscription(application, max_in_flight=1)
+    publish(application, 3)
+    assert len(queue.claim(10)) == 1
+    assert queue.claim(10) == []
+    reconfigure.edit(subscription.id, {"max_in_flight": 3}, by=ME)
+    assert len(queue.claim(10)) == 2
+
+
+def test_fewer_in_flight_are_honoured_by_the_next_claim(application, queue):
+    subscription = make_subscription(application, max_in_flight=3)
+    publish(application, 6)
+    claimed = queue.claim(3)
+    reconfigure.edit(subscription.id, {"max_in_flight": 1}, by=ME)
+    queue.record([Ended(each, DONE, OK) for each in claimed[:2]])
+    assert queue.claim(10) == []
+    queue.record([Ended(claimed[2], DONE, OK)])
+    assert len(queue.claim(10)) == 1
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_a_higher_rate_limit_counts_at_once(application, queue, fifo_mode):
+    subscription = make_subscription(
+        application,
+        fifo_mode=fifo_mode,
+        fifo_key="ordering_key",
+        rate_limit={"requests": 1, "per_seconds": 86_400},
+    )
+    for number in range(4):
+        publish(application, ordering_key=str(number))
+
+    def send_what_may_be_sent():
+        claimed = queue.claim(10)
+        sent = [each for each in claimed if not each.wait]
+        queue.record([Ended(each, DONE, OK) for each in sent])
+        queue.record([Ended(each, Decision("defer", each.wait)) for each in claimed if each.wait])
+        return len(sent)
+
+    assert (send_what_may_be_sent(), send_what_may_be_sent()) == (1, 0)
+    reconfigure.edit(subscription.id, {"rate_limit": {"requests": 100, "per_seconds": 1}}, by=ME)
+    assert send_what_may_be_sent() == 3
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+@pytest.mark.parametrize(
+    ("fields", "closes"),
+    [({"url": "http://127.0.0.1:9/new"}, True), ({"is_enabled": True}, True), ({"description": "new"}, False)],
+)
+def test_another_target_or_enabling_again_closes_the_circuit(application, queue, fifo_mode, fields, closes):
+    subscription = make_subscription(application, fifo_mode=fifo_mode, is_enabled="is_enabled" not in fields)
+    Subscription.objects.update(disabled_reason="Every request has failed")
+    (event,) = publish(application, event_id=uuid.uuid4())
+    dispatch([Event.objects.get(event_id=event.event_id).pk], only=subscription.id)
+    later = datetime.now(UTC) + timedelta(minutes=5)
+    SubscriptionState.objects.update(failures=20, failing_since=later, allowance=1, trips=3, circuit_until=later)
+    Lane.objects.update(ready_at=later)
+    reconfigure.edit(subscription.id, fields, by=ME)
+    state = SubscriptionState.objects.get()
+    closed = (state.failures, state.failing_since, state.allowance, state.trips, state.circuit_until)
+    assert (closed == (0, None, None, 0, None)) is closes
+    assert (Subscription.objects.get().disabled_reason == "") is ("is_enabled" in fields)
+    assert bool([each for each in queue.claim(10) if not each.wait]) is closes
+
+
+def test_both_mode_and_workers_may_change_in_one_edit(application):
+    workers = [Worker.objects.create(name=name, is_public=True) for name in "ab"]
+    subscription = make_fifo(application, dedicated_workers=workers[:1])
+    publish(application, 2)
+    edited = {"fifo_mode": False, "dedicated_workers": workers}
+    assert reconfigure.edit(subscription.id, edited, by=ME) == 2
+    back = {"fifo_mode": True, "dedicated_workers": []}
+    assert reconfigure.edit(subscription.id, back, by=ME) == 2
+    assert (Lane.objects.get().pool, SubscriptionState.objects.get().pool) == (PUBLIC_POOL, PUBLIC_POOL)
+
+
+def test_an_edit_that_changes_nothing_is_not_put_on_the_record(application):
+    subscription = make_fifo(application)
+    reconfigure.edit(subscription.id, {"fifo_mode": True, "url": subscription.url, "dedicated_workers": []}, by=ME)
+    assert not OperatorAction.objects.exists()
 
 
 @pytest.mark.parametrize("fifo_mode", [True, False])

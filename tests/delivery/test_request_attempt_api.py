@@ -316,4 +316,5 @@ def test_a_retry_is_asked_for_by_the_id_of_an_attempt(history, listed, api, appl
     problem(api.post(f"/request_attempts/{uuid.uuid4()}/retry", {}), 404, "NotFound")
     with connection.cursor() as cursor:
         cursor.execute("SELECT actor, reason FROM operator_action ORDER BY id")
-        assert cursor.fetchall() == [(f"application {application.id}", "mended"), (f"application {application.id}", "")]
+        actor = str(application.secrets.get())
+        assert cursor.fetchall() == [(actor, "mended"), (actor, "")]

@@ -37,11 +37,11 @@ def delivery_in(subscription, queue):
     """The first of two deliveries, brought into a state."""
 
     def bring(state, *, fifo_mode):
-        reconfigure.change_mode(subscription.id, fifo_mode=fifo_mode, fifo_key=None, by=ME)
+        reconfigure.edit(subscription.id, {"fifo_mode": fifo_mode, "fifo_key": None}, by=ME)
         publish(subscription.application, 2)
         first = RequestAttempt.objects.order_by("event_id").first()
         if state == "cancelled":
-            dead_letters.cancel([first.id], by=ME)
+            dead_letters.cancel(RequestAttempt.objects.filter(id=first.id), by=ME)
         elif state == "paused":
             lanes.pause(first.lane_id, by=ME)
         elif state != "new":

@@ -122,10 +122,10 @@ def test_a_default_leaves_other_organizations_and_dedicated_subscriptions_alone(
 def test_what_waits_follows_to_the_workers_that_are_assigned(serve, application, private, make):
     subscription = make(application)
     publish(application, 2)
-    reconfigure.assign_workers(subscription.id, [private], by=BY)
+    reconfigure.edit(subscription.id, {"dedicated_workers": [private]}, by=BY)
     assert serve(EVERYBODY) == set()
     assert serve("private") == {subscription.id}
-    reconfigure.assign_workers(subscription.id, [], by=BY)
+    reconfigure.edit(subscription.id, {"dedicated_workers": []}, by=BY)
     publish(application)
     assert serve("private") == set()
 
@@ -142,9 +142,9 @@ def test_lanes_that_are_made_later_go_to_the_same_pool(serve, application, priva
 def test_both_changes_of_the_mode_stay_with_the_workers(serve, application, private):
     subscription = make_subscription(application, dedicated_workers=[private])
     publish(application)
-    reconfigure.change_mode(subscription.id, fifo_mode=True, fifo_key=None, by=BY)
+    reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": None}, by=BY)
     assert Lane.objects.get().pool == subscription.state.pool
-    reconfigure.change_mode(subscription.id, fifo_mode=False, fifo_key=None, by=BY)
+    reconfigure.edit(subscription.id, {"fifo_mode": False, "fifo_key": None}, by=BY)
     assert serve(EVERYBODY) == set()
     assert serve("private") == {subscription.id}
 
@@ -154,12 +154,12 @@ def test_fifo_with_several_dedicated_workers_is_refused_and_changes_nothing(appl
         make_fifo(application, dedicated_workers=[private, public])
     fifo = make_fifo(application, dedicated_workers=[private])
     with pytest.raises(ValidationError, match="one dedicated worker"):
-        reconfigure.assign_workers(fifo.id, [private, public], by=BY)
+        reconfigure.edit(fifo.id, {"dedicated_workers": [private, public]}, by=BY)
     assert list(fifo.dedicated_workers.all()) == [private]
     loose = make_subscription(application, dedicated_workers=[private, public])
     publish(application)
     with pytest.raises(ValidationError, match="one dedicated worker"):
-        reconfigure.change_mode(loose.id, fifo_mode=True, fifo_key=None, by=BY)
+        reconfigure.edit(loose.id, {"fifo_mode": True, "fifo_key": None}, by=BY)
     assert RequestAttempt.objects.filter(subscription=loose, lane=None).count() == 1
 
 

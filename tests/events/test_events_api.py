@@ -151,7 +151,7 @@ def test_a_replay_goes_to_all_that_want_the_event_now_and_before_what_is_ordinar
     assert set(made.values_list("priority", flat=True)) == {150}
     assert made.get(subscription=fifo).lane_seq == 2
     audited = OperatorAction.objects.get()
-    assert (audited.action, audited.actor, audited.reason) == ("replay", f"application {application.id}", "lost")
+    assert (audited.action, audited.actor, audited.reason) == ("replay", str(application.secrets.get()), "lost")
 
 
 def test_a_replay_may_be_for_one_subscription_whatever_it_wants(api, application):

@@ -3,10 +3,13 @@
 import uuid
 
 import pytest
+from django.db.models.functions import Now
 
+from delivery.models import OperatorAction, RequestAttempt
 from subscriptions.models import OrganizationWorker, Subscription, SubscriptionState, Worker
-from tests.clients import as_application, problem
-from tests.factories import EVENT_TYPE, make_application
+from tenants.models import Application, ApplicationSecret
+from tests.clients import as_application, as_organization, problem
+from tests.factories import EVENT_TYPE, make_application, publish
 
 pytestmark = pytest.mark.django_db
 
@@ -147,12 +150,133 @@ def test_each_bad_field_is_named(api, application, overrides, field):
     assert not Subscription.objects.exists()
 
 
-def test_others_do_not_see_it(api, application):
+def test_others_do_not_reach_it_nor_learn_that_it_exists(api, application):
     created = api.post("/subscriptions/", body(application)).json()
-    stranger = as_application(make_application())
-    problem(stranger.get(f"/subscriptions/{created['subscription_id']}"), 403, "Forbidden")
-    problem(stranger.get("/subscriptions/", application_id=application.id), 403, "Forbidden")
-    problem(stranger.post("/subscriptions/", body(application)), 403, "Forbidden")
+    other = make_application()
+    for stranger in (as_application(other), as_organization(other.organization)):
+        for subscription_id in (created["subscription_id"], uuid.uuid4()):
+            address = f"/subscriptions/{subscription_id}"
+            problem(stranger.get(address), 404, "NotFound")
+            problem(stranger.put(address, body(application)), 403, "Forbidden")
+            problem(stranger.put(address, body(other)), 404, "NotFound")
+            problem(stranger.delete(address, application_id=application.id), 403, "Forbidden")
+            problem(stranger.delete(address, application_id=other.id), 404, "NotFound")
+        problem(stranger.get("/subscriptions/", application_id=application.id), 403, "Forbidden")
+        problem(stranger.post("/subscriptions/", body(application)), 403, "Forbidden")
+    assert api.get(f"/subscriptions/{created['subscription_id']}").status_code == 200
+
+
+def test_a_service_token_reaches_the_subscriptions_of_its_organization(api, application):
+    created = api.post("/subscriptions/", body(application)).json()
+    address = f"/subscriptions/{created['subscription_id']}"
+    organization = as_organization(application.organization)
+    assert organization.get(address).json()["subscription_id"] == created["subscription_id"]
+    Application.objects.filter(id=application.id).update(deleted_at=Now())
+    problem(organization.get(address), 404, "NotFound")
+
+
+def test_an_update_replaces_everything_and_what_is_left_out_gets_its_default(api, application):
+    wanted = {
+        "description": "Mine", "metadata": {"a": "b"}, "fifo_mode": True, "fifo_key": "event_type", "timeout_ms": 5_000,
+        "fifo_on_exhausted": "block", "retry_policy": {"schedule_ms": [1]}, "max_in_flight": 3, "is_paused": True,
+        "rate_limit": {"requests": 1, "per_seconds": 1}, "disable_after_hours": 9,
+    }  # fmt: skip
+    created = api.post("/subscriptions/", body(application, **wanted)).json()
+    plain = api.post("/subscriptions/", body(application)).json()
+    address = f"/subscriptions/{created['subscription_id']}"
+    answer = api.put(address, body(application, target=target(url="https://example.com/new"), labels={"b": "2"}))
+    assert answer.status_code == 200
+    own = {"subscription_id", "secret", "created_at", "updated_at", "target", "labels", "label_key", "label_value"}
+    updated = answer.json()
+    assert {name: value for name, value in updated.items() if name not in own} == {
+        name: value for name, value in plain.items() if name not in own
+    }
+    assert (updated["target"]["url"], updated["labels"]) == ("https://example.com/new", {"b": "2"})
+    assert (updated["secret"], updated["created_at"]) == (created["secret"], created["created_at"])
+    assert updated["updated_at"] > created["updated_at"]
+    assert updated.pop("warnings") == []
+    assert api.get(address).json() == updated
+
+
+def test_what_waits_follows_an_update_which_warns_of_what_it_does_to_it(api, application):
+    created = api.post("/subscriptions/", body(application, fifo_mode=True)).json()
+    publish(application, 3)
+    answer = api.put(f"/subscriptions/{created['subscription_id']}", body(application, dedicated_workers=None))
+    (warning,) = answer.json()["warnings"]
+    assert (warning["code"], warning["message"][:2]) == ("fifo_off_with_pending", "3 ")
+    assert RequestAttempt.objects.filter(lane=None).count() == 3
+    action = OperatorAction.objects.get()
+    secret = ApplicationSecret.objects.get()
+    assert (action.action, action.actor) == ("edit_subscription", f"unnamed (…{secret.hint})")
+
+
+def test_an_update_is_checked_as_a_new_one_is(api, application):
+    created = api.post("/subscriptions/", body(application)).json()
+    address = f"/subscriptions/{created['subscription_id']}"
+    problem(api.put(address, body(application, timeout_ms=1)), 422, "Validation")
+    problem(api.put(address, body(application, event_types=["a.b.c"])), 400, "EventTypeDoesNotExist")
+    problem(api.put(address, body(application, labels=None)), 400, "LabelsAmbiguity")
+    problem(api.put(address, body(application, dedicated_workers=["nobodys"])), 400, "UnauthorizedWorkers")
+    created.pop("warnings")
+    assert api.get(address).json() == created
+
+
+def test_a_deleted_one_is_gone_with_what_waited_for_it(api, application):
+    created = api.post("/subscriptions/", body(application)).json()
+    publish(application, 2)
+    address = f"/subscriptions/{created['subscription_id']}"
+    assert api.delete(address, application_id=application.id).status_code == 204
+    assert not RequestAttempt.objects.exists()
+    assert api.get("/subscriptions/", application_id=application.id).json() == []
+    problem(api.get(address), 404, "NotFound")
+    problem(api.put(address, body(application)), 404, "NotFound")
+    problem(api.delete(address, application_id=application.id), 404, "NotFound")
+
+
+def test_the_list_comes_in_pages_and_can_be_narrowed(api, application):
+    for overrides in (
+        {"is_enabled": False, "labels": {"shop": "1", "to": "a:b"}},
+        {"fifo_mode": True, "event_types": ["billing.*"]},
+        {"event_types": ["crm.*"]},
+    ):
+        api.post("/subscriptions/", body(application, **overrides))
+
+    def positions(**query):
+        listed = api.get("/subscriptions/", application_id=application.id, **query).json()
+        return [everything.index(each) for each in listed]
+
+    everything = api.get("/subscriptions/", application_id=application.id).json()
+    assert positions() == [0, 1, 2]
+    assert (positions(is_enabled="true"), positions(is_enabled="false")) == ([1, 2], [0])
+    assert (positions(fifo_mode="true"), positions(fifo_mode="false")) == ([1], [0, 2])
+    assert (positions(event_type=EVENT_TYPE), positions(event_type="crm.person.left")) == ([0, 1], [2])
+    assert (positions(label="to:a:b"), positions(label="shop:2")) == ([0], [])
+    first = api.get("/subscriptions/", application_id=application.id, fifo_mode="false", limit=1)
+    assert first.headers["Link"].endswith('>; rel="next"')
+    bad = problem(api.get("/subscriptions/", application_id=application.id, label="x"), 422, "Validation")
+    assert set(bad["validation"]) == {"label"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "code"),
+    [
+        ({"timeout_ms": 15_001}, "fifo_long_timeout"),
+        ({"retry_policy": {"max_fast_retries": 6}}, "fifo_many_retries"),
+        ({"retry_policy": {"max_slow_retries": 11}}, "fifo_many_retries"),
+        ({"retry_policy": {"schedule_ms": [1] * 16}}, "fifo_many_retries"),
+        ({"max_in_flight": 33}, "fifo_ignores_max_in_flight"),
+    ],
+)
+def test_fifo_warns_of_what_costs_more_than_it_should_and_others_are_not_bothered(api, application, wanted, code):
+    fifo = api.post("/subscriptions/", body(application, fifo_mode=True, **wanted)).json()
+    assert [warning["code"] for warning in fifo["warnings"]] == ["fifo_throughput", code]
+    assert api.post("/subscriptions/", body(application, **wanted)).json()["warnings"] == []
+
+
+def test_what_is_recommended_is_not_warned_of(api, application):
+    wanted = {"timeout_ms": 15_000, "retry_policy": {"schedule_ms": [1] * 15}, "max_in_flight": 32}
+    fifo = api.post("/subscriptions/", body(application, fifo_mode=True, **wanted)).json()
+    assert [warning["code"] for warning in fifo["warnings"]] == ["fifo_throughput"]
 
 
 def test_dedicated_workers_are_public_or_the_organizations_own(api, application):

@@ -1,0 +1,48 @@
+"""`/operator_actions/`: who did what to the queue, and why."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from delivery.models import OperatorAction
+from subscriptions.models import Subscription
+from tenants.api.event_types import ApplicationListQuery, application_asked_for
+from tenants.pages import Page
+
+
+class OperatorActionListQuery(ApplicationListQuery):
+    subscription_id = serializers.UUIDField(required=False)
+    lane_id = serializers.IntegerField(required=False)
+
+
+class OperatorActionAnswer(serializers.Serializer[Any]):
+    operator_action_id = serializers.IntegerField(source="id")
+    at = serializers.DateTimeField()
+    actor = serializers.CharField(help_text="The name of a token and how it ends, or a person of the admin, or hook0.")
+    action = serializers.CharField()
+    reason = serializers.CharField()
+    subscription_id = serializers.UUIDField()
+    lane_id = serializers.IntegerField(allow_null=True)
+    details = serializers.JSONField()
+
+
+class OperatorActionsView(APIView):
+    @extend_schema(
+        operation_id="operatorActions.list",
+        tags=["Operator actions"],
+        parameters=[OperatorActionListQuery],
+        responses=OperatorActionAnswer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """What was done to the queues of an application's subscriptions, the deleted ones included; latest first."""
+        theirs = Subscription.objects.filter(application_id=application_asked_for(request))
+        query = OperatorActionListQuery(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        narrowed = {name: query.validated_data[name] for name in ("subscription_id", "lane_id") if name in query.data}
+        found = OperatorAction.objects.filter(subscription_id__in=theirs.values("id")).filter(**narrowed)
+        page = Page(request, found, by=["-at", "-id"])
+        return page.answer(OperatorActionAnswer(page.rows, many=True).data)

@@ -1,0 +1,28 @@
+"""Why somebody acts on the queue: the body of nearly every verb."""
+
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from tenants.authentication import operator_of
+from tenants.fields import no_control_characters
+from tenants.principal import Operator
+
+
+class ReasonPost(serializers.Serializer[Any]):
+    reason = serializers.CharField(
+        max_length=500,
+        required=False,
+        allow_blank=True,
+        default="",
+        validators=[no_control_characters],
+        help_text="It is put on the record.",
+    )
+
+
+def operator_in(request: Request) -> Operator:
+    """The caller, with the reason that the body gives."""
+    body = ReasonPost(data=request.data)
+    body.is_valid(raise_exception=True)
+    return operator_of(request, body.validated_data["reason"])
