@@ -19,10 +19,9 @@ from tenants.fields import StringMap, no_control_characters
 from tenants.problems import EventTypeDoesNotExist
 
 
+# For the OpenAPI document alone: events.reading reads events, and a test holds the two together.
 class EventPost(serializers.Serializer[Any]):
-    """The body of an ingest, for the OpenAPI document; `events.reading` reads it.
-
-    Payloads are strings whatever they hold."""
+    """The body of an ingest; payloads are strings whatever they hold."""
 
     application_id = serializers.UUIDField()
     event_id = serializers.UUIDField(required=False, allow_null=True)
