@@ -390,7 +390,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "hook0.middleware.Sessions",
-    "hook0.middleware.Csrf",
+    "django.middleware.csrf.CsrfViewMiddleware",
     "hook0.middleware.Authentication",
     "hook0.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",

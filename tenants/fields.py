@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -14,6 +15,7 @@ def no_control_characters(value: str) -> None:
         raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
 
 
+@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
     """An object of strings, with bounds on its size and on the UTF-8 bytes of its keys and values."""
 
