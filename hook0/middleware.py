@@ -8,7 +8,6 @@ from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.deprecation import MiddlewareMixin
 
 _SLASHES = re.compile("/{2,}")
@@ -60,10 +59,6 @@ class _ForPeople(MiddlewareMixin):
 
 
 class Sessions(_ForPeople, SessionMiddleware):
-    pass
-
-
-class Csrf(_ForPeople, CsrfViewMiddleware):
     pass
 
 

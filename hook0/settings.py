@@ -403,7 +403,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "hook0.middleware.Sessions",
-    "hook0.middleware.Csrf",
+    "django.middleware.csrf.CsrfViewMiddleware",
     "hook0.middleware.Authentication",
     "hook0.middleware.Messages",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -477,7 +477,8 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_PUBLIC": True,
     "SWAGGER_UI_DIST": "SIDECAR",
-    "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"]},
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"], "TargetType": ["http"]},
 }
 
 # --- Celery: a message is a doorbell and carries no state -------------------------------------------

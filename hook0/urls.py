@@ -33,6 +33,7 @@ from events.api.replays import ReplaysView, ReplayView
 from events.api.trials import SubscriptionTestView
 from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
+from hook0.openapi import SchemaView, TryView
 from monitoring.api import HealthView
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
 from tenants.api.application_secrets import ApplicationSecretsView, ApplicationSecretView
@@ -44,6 +45,8 @@ from tenants.api.service_tokens import ServiceTokensView, ServiceTokenView
 
 api = [
     path("instance/", InstanceView.as_view()),
+    path("swagger.json/", SchemaView.as_view(), name="openapi"),
+    path("docs/", TryView.as_view()),
     path("errors/", ErrorsView.as_view()),
     path("environment_variables/", EnvironmentVariablesView.as_view()),
     path("health/", HealthView.as_view()),

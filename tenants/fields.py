@@ -45,6 +45,7 @@ class CommaList(serializers.Field[list[str], Any, list[str], Any]):
         return value
 
 
+@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
     """An object of strings, with bounds on its size and on the UTF-8 bytes of its keys and values."""
 

@@ -19,10 +19,9 @@ from tenants.fields import StringMap, no_control_characters
 from tenants.problems import EventTypeDoesNotExist
 
 
+# For the OpenAPI document alone: events.reading reads events, and a test holds the two together.
 class EventPost(serializers.Serializer[Any]):
-    """The body of an ingest, for the OpenAPI document; `events.reading` reads it.
-
-    Payloads are strings whatever they hold."""
+    """The body of an ingest; payloads are strings whatever they hold."""
 
     application_id = serializers.UUIDField()
     event_id = serializers.UUIDField(required=False, allow_null=True)
@@ -60,14 +59,14 @@ class EventPost(serializers.Serializer[Any]):
     )
 
 
-class EventAnswer(serializers.Serializer[Any]):
+class IngestedEvent(serializers.Serializer[Any]):
     application_id = serializers.UUIDField()
     event_id = serializers.UUIDField()
     received_at = serializers.DateTimeField()
 
 
 class EventView(APIView):
-    @extend_schema(operation_id="events.ingest", tags=["Events"], request=EventPost, responses={201: EventAnswer})
+    @extend_schema(operation_id="events.ingest", tags=["Events"], request=EventPost, responses={201: IngestedEvent})
     def post(self, request: Request) -> Response:
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)

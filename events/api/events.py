@@ -68,7 +68,7 @@ class EventWithPayloadAnswer(EventAnswer):
         return base64.b64encode(event.payload).decode()
 
 
-class ReplayPost(ReasonPost):
+class ReplayEventPost(ReasonPost):
     application_id = serializers.UUIDField()
     subscription_id = serializers.UUIDField(
         required=False, allow_null=True, default=None, help_text="Send it to this one alone, whatever that wants."
@@ -102,10 +102,10 @@ class OneEventView(APIView):
 
 
 class ReplayEventView(APIView):
-    @extend_schema(operation_id="events.replay", tags=["Events"], request=ReplayPost, responses={204: None})
+    @extend_schema(operation_id="events.replay", tags=["Events"], request=ReplayEventPost, responses={204: None})
     def post(self, request: Request, event_id: uuid.UUID) -> Response:
         """Deliver an event again, to the subscriptions that want it now."""
-        body = ReplayPost(data=request.data)
+        body = ReplayEventPost(data=request.data)
         body.is_valid(raise_exception=True)
         fields = body.validated_data
         require_application(request, fields["application_id"])

@@ -1,6 +1,7 @@
 """`POST /event/`: what is taken, what is refused, and with which words."""
 
 import base64
+import ipaddress
 import uuid
 from datetime import UTC, datetime, timedelta
 
@@ -225,6 +226,19 @@ def test_a_secret_gives_its_own_application_and_no_other(api, application):
     neighbour = make_application(organization=application.organization)
     problem(api.post("/event/", body(neighbour)), 403, "Forbidden")
     problem(api.post("/event/", body(application, application_id=uuid.uuid4())), 403, "Forbidden")
+
+
+def test_whose_application_it_is_comes_before_what_is_wrong_with_the_event(api, application):
+    problem(api.post("/event/", body(make_application(), labels={})), 403, "Forbidden")
+
+
+def test_the_address_of_an_event_is_the_one_that_a_trusted_proxy_tells(api, application, settings):
+    settings.TRUSTED_PROXIES = [ipaddress.ip_network("127.0.0.0/8")]
+    headers = {"X-Forwarded-For": "192.0.2.7"}
+    assert api.post("/event/", body(application), **headers).status_code == 201
+    batch = {"application_id": application.id, "events": [body(application)]}
+    assert api.post("/events/", batch, **headers).status_code == 200
+    assert set(Event.objects.values_list("ip", flat=True)) == {"192.0.2.7"}
 
 
 def test_a_service_token_gives_the_applications_of_its_organization(application):

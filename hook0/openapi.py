@@ -1,0 +1,35 @@
+"""The API documents itself: its OpenAPI document, and a page to try it from."""
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+
+from tenants.api.public import PublicView
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """Found by being imported, as the document's library has it."""
+
+    target_class = "tenants.authentication.BearerAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "An application secret, or the service token of an organization.",
+        }
+
+
+@extend_schema(exclude=True)
+class SchemaView(PublicView, SpectacularJSONAPIView):
+    """The OpenAPI document."""
+
+
+@extend_schema(exclude=True)
+class TryView(PublicView, SpectacularSwaggerView):
+    """A page that shows it, and sends requests."""
+
+    url_name = "openapi"
