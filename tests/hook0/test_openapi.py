@@ -47,3 +47,11 @@ def test_the_page_to_try_it_from_needs_nothing_from_elsewhere():
     page = Client().get("/api/v1/docs/").content.decode()
     assert "/api/v1/swagger.json" in page
     assert not re.findall(r'(?:src|href)="https?://', page)
+
+
+def test_what_belongs_to_nobody_alone_may_be_read_without_credentials(document):
+    public = {name for name, operation in operations(document).items() if {} in operation.get("security", [{}])}
+    assert public == {
+        f"GET /api/v1/{name}/"
+        for name in ("environment_variables", "errors", "health", "instance", "payload_content_types", "quotas")
+    }

@@ -1,0 +1,122 @@
+"""One walk through every operation of the API, with the credentials of another tenant."""
+
+import json
+import re
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from delivery.models import AttemptLog, DeadLetter, Lane
+from delivery.outcome import Outcome
+from delivery.queue import Ended
+from delivery.retry import Decision
+from events.models import Replay
+from tenants.credentials import create_application_secret, create_service_token
+from tests.clients import ApiClient, as_application, as_organization
+from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
+
+METHODS = {"get", "post", "put", "delete"}
+TABLES = (
+    "application, application_secret, service_token, event_type, subscription, subscription_state, event,"
+    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay"
+)
+# What answers about the caller, whatever it is asked for.
+ABOUT_ONESELF = {"GET /api/v1/organizations/"}
+
+
+def operations():
+    document = json.loads(Client().get("/api/v1/swagger.json").content)
+    for path, item in document["paths"].items():
+        for method in METHODS & item.keys():
+            if item[method].get("security", [{}]) != [{}] and "token" in str(item[method]["security"]):
+                yield f"{method.upper()} {path}", method, path.removeprefix("/api/v1")
+
+
+@pytest.fixture
+def victim(transactional_db, queue):
+    """A tenant that has something of everything; where each parameter of a path leads."""
+    application = make_application()
+    subscription, fifo = make_subscription(application), make_fifo(application)
+    (event,) = publish(application)
+    given_up = Decision("dead", reason="gone"), Outcome("E_HTTP", http_status=410)
+    queue.record([Ended(claimed, *given_up) for claimed in queue.claim(9)])
+    publish(application)
+    replay = Replay.objects.create(
+        application=application, since=event.received_at, until=event.received_at, only_failed=True, actor="me",
+        cursor_received_at=event.received_at,
+    )  # fmt: skip
+    attempt = AttemptLog.objects.filter(subscription=subscription).get()
+    return application, {
+        "application_id": application.id,
+        "organization_id": application.organization_id,
+        "subscription_id": subscription.id,
+        "event_id": event.event_id,
+        "name": EVENT_TYPE,
+        "lane_id": Lane.objects.get(subscription=fifo).pk,
+        "dead_letter_id": DeadLetter.objects.filter(subscription=subscription).get().pk,
+        "replay_id": replay.pk,
+        "request_attempt_id": attempt.pk,
+        "response_id": attempt.pk,
+        "token": create_application_secret(application)[0].pk,
+        "token_id": create_service_token(application.organization)[0].pk,
+    }
+
+
+def body_for(ids):
+    """Valid for every operation: what it does not know, it ignores."""
+    event = {
+        "event_type": EVENT_TYPE,
+        "payload": "{}",
+        "payload_content_type": "application/json",
+        "occurred_at": "2026-01-01T00:00:00Z",
+        "labels": {"shop": "1"},
+    }
+    return {
+        **event,
+        "application_id": ids["application_id"],
+        "organization_id": ids["organization_id"],
+        "subscription_id": ids["subscription_id"],
+        "name": "stolen",
+        "service": "a",
+        "resource_type": "b",
+        "verb": "c",
+        "events": [event],
+        "is_enabled": True,
+        "event_types": [EVENT_TYPE],
+        "target": {"type": "http", "method": "POST", "url": "https://example.com/", "headers": {}},
+        "number": 2,
+        "delivery_ids": [uuid.uuid4()],
+        "since": datetime.now(UTC) - timedelta(hours=1),
+    }
+
+
+def everything():
+    with connection.cursor() as cursor:
+        found = {}
+        for table in TABLES.split(", "):
+            cursor.execute(f"SELECT md5(coalesce(string_agg(t::text, '|' ORDER BY t::text), '')) FROM {table} t")
+            found[table.strip()] = cursor.fetchone()[0]
+        return found
+
+
+@pytest.mark.parametrize("kind", [as_application, as_organization], ids=["application", "organization"])
+def test_nobody_reads_or_changes_what_is_anothers(victim, kind):
+    _, ids = victim
+    stranger = make_application()
+    thief: ApiClient = kind(stranger if kind is as_application else stranger.organization)
+    before, answers = everything(), {}
+    for name, method, path in operations():
+        address = re.sub(r"\{(\w+)\}", lambda match: str(ids[match[1]]), path)
+        query = {key: ids[key] for key in ("application_id", "organization_id")}
+        if method in {"get", "delete"}:
+            answer = getattr(thief, method)(address, **query)
+        else:
+            answer = getattr(thief, method)(f"{address}?application_id={ids['application_id']}", body_for(ids))
+        answers[name] = answer.status_code
+    assert len(answers) > 50
+    let_in = {name: status for name, status in answers.items() if status not in {403, 404}}
+    assert let_in.keys() - ABOUT_ONESELF == set(), let_in
+    assert everything() == before
