@@ -2,10 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
+SNAPSHOT = Path(settings.BASE_DIR) / "docs" / "reference" / "openapi.json"
 METHODS = {"get", "post", "put", "delete"}
 
 
@@ -55,3 +58,8 @@ def test_what_belongs_to_nobody_alone_may_be_read_without_credentials(document):
         f"GET /api/v1/{name}/"
         for name in ("environment_variables", "errors", "health", "instance", "payload_content_types", "quotas")
     }
+
+
+def test_it_has_not_changed_unnoticed(document):
+    """What clients are made from. Meant it? `manage.py spectacular --format openapi-json --file <the snapshot>`."""
+    assert document == json.loads(SNAPSHOT.read_text())
