@@ -1,5 +1,6 @@
 """Events by day: what a job has counted, what came in since, and days that are over."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
@@ -161,8 +162,8 @@ def test_nobody_counts_what_is_not_theirs(api, application):
     problem(api.get("/events_per_day/organization", **theirs), 403, "Forbidden")  # a secret is of an application
 
 
-def test_asking_and_counting_read_an_index_and_no_events(application):
-    """However many there are: the events themselves are wide, and cold."""
+def test_asking_and_counting_read_a_range_of_an_index(application):
+    """However many events there are: only those of the days that are asked for."""
     receive(application, at(MONDAY, 12), 3)
     with connection.cursor() as cursor:
         # What a plan may do, not what is cheapest for three rows.
@@ -181,4 +182,4 @@ def test_asking_and_counting_read_an_index_and_no_events(application):
         for sql, params in statements:
             cursor.execute(f"EXPLAIN {sql}", params)
             plan = "\n".join(line for (line,) in cursor.fetchall())
-            assert "Index Only Scan using event_by_age on event e" in plan, plan
+            assert re.search("Index (Only )?Scan using event_by_age on event e", plan), plan
