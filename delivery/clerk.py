@@ -14,6 +14,10 @@ class Clerk:
         self._errand: Future[Any] | None = None
 
     @property
+    def is_engaged(self) -> bool:
+        return self._errand is not None
+
+    @property
     def is_away(self) -> bool:
         return self._errand is not None and not self._errand.done()
 

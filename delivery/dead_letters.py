@@ -19,12 +19,13 @@ BATCH = 1000
 
 def requeue(dead_letter_id: uuid.UUID, *, by: Operator) -> None:
     """A new delivery of the event to its subscription: at the tail of its lane, or before what is ordinary."""
-    if not persistently(partial(_requeue, dead_letter_id, by)).expected:
+    if not persistently(partial(put_back, dead_letter_id, by=by)).expected:
         ring()
 
 
 @transaction.atomic
-def _requeue(dead_letter_id: uuid.UUID, by: Operator) -> Dispatched:
+def put_back(dead_letter_id: uuid.UUID, *, by: Operator) -> Dispatched:
+    """Requeue inside a transaction of the caller's, who begins anew if another has crossed it, and rings at its end."""
     letter = DeadLetter.objects.select_for_update().filter(id=dead_letter_id).first()
     if letter is None:
         raise NotFound

@@ -78,7 +78,7 @@ class Pump:
         return self._recorded
 
     def _has_reason_to_go_on(self) -> bool:
-        if self._to_send or self._sender.in_flight or self._clerk.is_away or self._clerk.is_back:
+        if self._to_send or self._sender.in_flight or self._clerk.is_engaged:
             return True
         if self._stopping():
             # With the database away, the leases end by themselves and others try again.

@@ -14,14 +14,14 @@ from delivery.dispatch import ASKED_BY_A_PERSON, dispatch_again, persistently
 from delivery.doorbell import ring
 from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
 from delivery.problems import AttemptConflict
-from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.models import SubscriptionState
 from tenants.problems import NotFound
 
 
-def subscription_of(attempt: uuid.UUID) -> Subscription | None:
+def subscription_of(attempt: uuid.UUID) -> uuid.UUID | None:
     """Whose attempt this is, pending or ended."""
     found = RequestAttempt.objects.filter(id=delivery_id_of(attempt)).first() or find_ended(attempt)
-    return Subscription.objects.filter(id=found.subscription_id).first() if found else None
+    return found.subscription_id if found else None
 
 
 def retry_now(attempt: uuid.UUID, *, by: Operator) -> None:
@@ -45,7 +45,7 @@ def _retry(attempt: uuid.UUID, by: Operator) -> None:
 
 def _deliver_again(attempt: uuid.UUID, by: Operator) -> None:
     if DeadLetter.objects.filter(id=delivery_id_of(attempt)).exists():
-        dead_letters.requeue(delivery_id_of(attempt), by=by)
+        dead_letters.put_back(delivery_id_of(attempt), by=by)
         return
     ended = find_ended(attempt)
     if ended is None:

@@ -1,9 +1,9 @@
 """Bearer authentication for DRF."""
 
 import uuid
-from typing import cast
+from typing import TypeVar, cast
 
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
@@ -15,7 +15,10 @@ from tenants.problems import (
     AuthInvalidBiscuit,
     AuthNoAuthorizationHeader,
     Forbidden,
+    NotFound,
 )
+
+Row = TypeVar("Row", bound=Model)
 
 
 class BearerAuthentication(BaseAuthentication):
@@ -64,12 +67,20 @@ def require_application(request: Request, application_id: uuid.UUID) -> None:
         raise Forbidden
 
 
-def within_reach(request: Request, application: str = "application") -> Q:
-    """Restricts rows found by their id to what the caller may act on; `application` is the way to theirs."""
+def find(request: Request, rows: QuerySet[Row], pk: object, *, application: str = "application") -> Row:
+    """The row of this id, if the caller may act on it; `application` is the way to the row's.
+
+    Whose it is makes no difference to the answer: nobody learns what others have.
+    """
     principal = principal_of(request)
     if principal.application_id is not None:
-        return Q(**{application: principal.application_id})
-    return Q(**{f"{application}__organization": principal.organization_id, f"{application}__deleted_at": None})
+        mine = Q(**{application: principal.application_id})
+    else:
+        mine = Q(**{f"{application}__organization": principal.organization_id, f"{application}__deleted_at": None})
+    found = rows.filter(mine, pk=pk).first()
+    if found is None:
+        raise NotFound
+    return found
 
 
 def operator_of(request: Request, reason: str = "") -> Operator:

@@ -1,4 +1,4 @@
-"""Fields that several requests share."""
+"""Fields that several requests share, and how all are checked."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -9,6 +9,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def checked(kind: type[serializers.Serializer[Any]], sent: Any) -> Any:
+    """What a body or a query string says, if all of it will do."""
+    serializer = kind(data=sent)
+    serializer.is_valid(raise_exception=True)
+    return serializer.validated_data
 
 
 def no_control_characters(value: str) -> None:

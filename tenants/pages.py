@@ -14,6 +14,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from tenants.fields import checked
+
 Row = TypeVar("Row")
 Found = TypeVar("Found", bound=Model)
 LastRow = Mapping[str, Any]
@@ -47,10 +49,9 @@ class Page(Generic[Row]):
 
         What no QuerySet can find is read by a function, which is told the fields of the row before and how many.
         """
-        query = PageQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        limit = query.validated_data.get("limit", size)
-        cursor = query.validated_data.get("pagination_cursor")
+        query = checked(PageQuery, request.query_params)
+        limit = query.get("limit", size)
+        cursor = query.get("pagination_cursor")
         read = _reader(found, by) if isinstance(found, QuerySet) else found
         try:
             rows = list(read(_last_row(cursor, by) if cursor else None, limit + 1))

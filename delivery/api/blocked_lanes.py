@@ -10,8 +10,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from delivery import lanes
-from delivery.api.reasons import ReasonPost, operator_in
+from delivery.api.reasons import ReasonPost
 from subscriptions.api.views import find_subscription
+from tenants.authentication import operator_of
+from tenants.fields import checked
 
 SPREAD_SECONDS = (0, 86_400)
 
@@ -40,9 +42,8 @@ class RetryBlockedView(APIView):
     def post(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Try the heads of all blocked lanes of a subscription again, spread over a while."""
         subscription = find_subscription(request, subscription_id)
-        body = RetryBlockedPost(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = checked(RetryBlockedPost, request.data)
         retried = lanes.retry_blocked(
-            subscription.pk, over_seconds=body.validated_data["over_seconds"], by=operator_in(request)
+            subscription.pk, over_seconds=body["over_seconds"], by=operator_of(request, body["reason"])
         )
         return Response(RetryBlockedAnswer({"lanes": retried}).data)

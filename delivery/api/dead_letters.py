@@ -14,9 +14,9 @@ from delivery import dead_letters
 from delivery.api.reasons import ReasonPost, operator_in
 from delivery.models import DeadLetter
 from tenants.api.event_types import ApplicationQuery, application_asked_for
-from tenants.authentication import within_reach
+from tenants.authentication import find
+from tenants.fields import checked
 from tenants.pages import Page, PageQuery
-from tenants.problems import NotFound
 
 
 class DeadLetterQuery(ApplicationQuery):
@@ -114,9 +114,7 @@ class DeadLetterRequeueView(APIView):
 def _asked_for(request: Request) -> QuerySet[DeadLetter]:
     """The dead letters that the query string asks for, if the caller may act on them."""
     application_id = application_asked_for(request)
-    query = DeadLetterQuery(data=request.query_params)
-    query.is_valid(raise_exception=True)
-    wanted = query.validated_data
+    wanted = checked(DeadLetterQuery, request.query_params)
     filters = {
         "subscription_id": wanted.get("subscription_id"),
         "reason": wanted.get("reason"),
@@ -129,11 +127,7 @@ def _asked_for(request: Request) -> QuerySet[DeadLetter]:
 
 
 def _find(request: Request, dead_letter_id: uuid.UUID) -> DeadLetter:
-    mine = DeadLetter.objects.filter(within_reach(request, "subscription__application"), id=dead_letter_id)
-    found = _shown(mine).first()
-    if found is None:
-        raise NotFound
-    return found
+    return find(request, _shown(DeadLetter.objects.all()), dead_letter_id, application="subscription__application")
 
 
 def _shown(letters: QuerySet[DeadLetter]) -> QuerySet[DeadLetter]:

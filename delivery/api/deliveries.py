@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from delivery.api.reasons import ReasonPost, operator_in
+from delivery.api.reasons import ReasonPost
 from delivery.dead_letters import cancel
 from delivery.models import RequestAttempt
 from subscriptions import limits
-from tenants.authentication import require_application
-from tenants.fields import StringMap
+from tenants.authentication import operator_of, require_application
+from tenants.fields import StringMap, checked
 
 MOST_IDS = 1000
 
@@ -54,9 +54,7 @@ class CancelView(APIView):
         One that is being sent right now may arrive, but it is not tried again. In a lane they leave, unsent, when
         their turn comes.
         """
-        body = CancelPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        wanted = body.validated_data
+        wanted = checked(CancelPost, request.data)
         require_application(request, wanted["application_id"])
         pending = RequestAttempt.objects.filter(subscription__application=wanted["application_id"])
         asked: set[uuid.UUID] = set(wanted.get("delivery_ids", ()))
@@ -67,5 +65,5 @@ class CancelView(APIView):
             pending = pending.filter(event__event_id=wanted["event_id"], event__application=wanted["application_id"])
         if "labels" in wanted:
             pending = pending.filter(event__labels__contains=wanted["labels"])
-        cancelled = cancel(pending, by=operator_in(request))
+        cancelled = cancel(pending, by=operator_of(request, wanted["reason"]))
         return Response(CancelAnswer({"cancelled": cancelled, "unknown": sorted(unknown)}).data)

@@ -11,6 +11,7 @@ from rest_framework.views import APIView
 from delivery.models import OperatorAction
 from subscriptions.models import Subscription
 from tenants.api.event_types import ApplicationListQuery, application_asked_for
+from tenants.fields import checked
 from tenants.pages import Page
 
 
@@ -40,9 +41,8 @@ class OperatorActionsView(APIView):
     def get(self, request: Request) -> Response:
         """What was done to the queues of an application's subscriptions, the deleted ones included; latest first."""
         theirs = Subscription.objects.filter(application_id=application_asked_for(request))
-        query = OperatorActionListQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        narrowed = {name: query.validated_data[name] for name in ("subscription_id", "lane_id") if name in query.data}
+        query = checked(OperatorActionListQuery, request.query_params)
+        narrowed = {name: query[name] for name in ("subscription_id", "lane_id") if name in query}
         found = OperatorAction.objects.filter(subscription_id__in=theirs.values("id")).filter(**narrowed)
         page = Page(request, found, by=["-at", "-id"])
         return page.answer(OperatorActionAnswer(page.rows, many=True).data)

@@ -6,7 +6,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from tenants.authentication import operator_of
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.principal import Operator
 
 
@@ -23,6 +23,5 @@ class ReasonPost(serializers.Serializer[Any]):
 
 def operator_in(request: Request) -> Operator:
     """The caller, with the reason that the body gives."""
-    body = ReasonPost(data=request.data)
-    body.is_valid(raise_exception=True)
-    return operator_of(request, body.validated_data["reason"])
+    body = checked(ReasonPost, request.data)
+    return operator_of(request, body["reason"])

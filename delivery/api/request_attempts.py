@@ -18,11 +18,12 @@ from delivery.models import AttemptLog
 from delivery.outcome import ERRORS
 from delivery.retry_now import retry_now, subscription_of
 from subscriptions.matching import like_pattern
+from subscriptions.models import Subscription
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
-from tenants.authentication import require_application
-from tenants.fields import CommaList
+from tenants.authentication import find
+from tenants.fields import CommaList, checked
 from tenants.pages import Page
-from tenants.problems import Forbidden, NotFound
+from tenants.problems import NotFound
 
 PAGE = 50
 
@@ -121,9 +122,7 @@ class RequestAttemptsView(APIView):
     def get(self, request: Request) -> Response:
         """The tries of an application's deliveries, pending and ended ones, the newest deliveries first."""
         application_id = application_asked_for(request)
-        query = AttemptsQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        fields = query.validated_data
+        fields = checked(AttemptsQuery, request.query_params)
 
         def read(last: Mapping[str, Any] | None, count: int) -> list[Attempt]:
             return find_attempts(_sought(application_id, fields, last), most=count)
@@ -154,13 +153,7 @@ class RetryView(APIView):
     )
     def post(self, request: Request, request_attempt_id: uuid.UUID) -> Response:
         """Try again now. What has ended becomes a new delivery; the next try of what is pending is due at once."""
-        subscription = subscription_of(request_attempt_id)
-        if subscription is None:
-            raise NotFound
-        try:
-            require_application(request, subscription.application_id)
-        except Forbidden:
-            raise NotFound from None  # nobody learns what others have
+        find(request, Subscription.objects.all(), subscription_of(request_attempt_id))
         retry_now(request_attempt_id, by=operator_in(request))
         return Response(status=204)
 

@@ -9,9 +9,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from delivery.api.reasons import ReasonPost, operator_in
+from delivery.api.reasons import ReasonPost
 from delivery.reconfigure import rotate_secret
 from subscriptions.api.views import find_subscription
+from tenants.authentication import operator_of
+from tenants.fields import checked
 
 DAY_SECONDS = 86_400
 
@@ -42,9 +44,8 @@ class RotateSecretView(APIView):
     def post(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Give a subscription another signing secret; the old one signs along for a while."""
         subscription = find_subscription(request, subscription_id)
-        body = RotateSecretPost(data=request.data)
-        body.is_valid(raise_exception=True)
+        body = checked(RotateSecretPost, request.data)
         rotated = rotate_secret(
-            subscription.pk, overlap_seconds=body.validated_data["overlap_seconds"], by=operator_in(request)
+            subscription.pk, overlap_seconds=body["overlap_seconds"], by=operator_of(request, body["reason"])
         )
         return Response(RotatedSecretAnswer(rotated).data)

@@ -18,7 +18,7 @@ from events.replay import replay
 from subscriptions.matching import is_wildcard
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import operator_of, require_application
-from tenants.fields import CommaList
+from tenants.fields import CommaList, checked
 from tenants.pages import Page
 from tenants.problems import NotFound
 
@@ -82,10 +82,9 @@ class EventsView(BatchView):
     def get(self, request: Request) -> Response:
         """The events of an application, the last received first, without their payloads."""
         application_id = application_asked_for(request)
-        query = EventsQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
+        query = checked(EventsQuery, request.query_params)
         events = Event.objects.filter(application_id=application_id).defer("payload")
-        page = Page(request, _narrow(events, query.validated_data), by=["-received_at", "-id"], size=PAGE)
+        page = Page(request, _narrow(events, query), by=["-received_at", "-id"], size=PAGE)
         return page.answer(EventAnswer(page.rows, many=True).data)
 
 
@@ -105,9 +104,7 @@ class ReplayEventView(APIView):
     @extend_schema(operation_id="events.replay", tags=["Events"], request=ReplayEventPost, responses={204: None})
     def post(self, request: Request, event_id: uuid.UUID) -> Response:
         """Deliver an event again, to the subscriptions that want it now."""
-        body = ReplayEventPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = checked(ReplayEventPost, request.data)
         require_application(request, fields["application_id"])
         by = operator_of(request, fields["reason"])
         replay(fields["application_id"], event_id, only=fields["subscription_id"], by=by)

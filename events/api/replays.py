@@ -16,8 +16,8 @@ from events import limits, replays
 from events.models import Replay
 from subscriptions.models import Subscription
 from tenants.api.event_types import ApplicationListQuery, application_asked_for
-from tenants.authentication import require_application, within_reach
-from tenants.fields import StringMap
+from tenants.authentication import find, operator_of, require_application
+from tenants.fields import StringMap, checked
 from tenants.pages import Page
 from tenants.problems import NotFound
 
@@ -92,14 +92,11 @@ class ReplaysView(APIView):
     @extend_schema(operation_id="replays.create", request=ReplayPost, responses={202: ReplayAnswer})
     def post(self, request: Request) -> Response:
         """Deliver past events again, in their order: those that failed, or all. It goes on in the background."""
-        body = ReplayPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = checked(ReplayPost, request.data)
         require_application(request, fields["application_id"])
         _require_subscription(fields["application_id"], fields["subscription_id"])
-        del fields["reason"]  # the operator's
-        only_failed = fields.pop("status") == "failed"
-        replay = replays.start(**fields, only_failed=only_failed, by=operator_in(request))
+        only_failed, reason = fields.pop("status") == "failed", fields.pop("reason")
+        replay = replays.start(**fields, only_failed=only_failed, by=operator_of(request, reason))
         return Response(ReplayAnswer(replay).data, status=202)
 
     @extend_schema(operation_id="replays.list", parameters=[ApplicationListQuery], responses=ReplayAnswer(many=True))
@@ -125,10 +122,7 @@ class ReplayView(APIView):
 
 
 def _find(request: Request, replay_id: uuid.UUID) -> Replay:
-    found = Replay.objects.filter(within_reach(request), id=replay_id).first()
-    if found is None:
-        raise NotFound
-    return found
+    return find(request, Replay.objects.all(), replay_id)
 
 
 def _require_subscription(application_id: uuid.UUID, subscription_id: uuid.UUID | None) -> None:

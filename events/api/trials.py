@@ -16,7 +16,7 @@ from events.payload import decode_payload
 from subscriptions.api.views import find_subscription
 from subscriptions.matching import is_wildcard
 from subscriptions.models import Subscription
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.ids import new_id
 
 TYPE_OF_TESTS = "hook0.subscription.tested"
@@ -65,9 +65,7 @@ class SubscriptionTestView(APIView):
         paused, or left alone for its failures.
         """
         subscription = find_subscription(request, subscription_id)
-        body = TestPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = checked(TestPost, request.data)
         event_id = new_id()
         outcome = send_test(
             subscription,

@@ -18,7 +18,8 @@ from subscriptions.models import Subscription
 from subscriptions.warnings import warnings_about
 from subscriptions.workers import find_workers
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
-from tenants.authentication import operator_of, require_application, within_reach
+from tenants.authentication import find, operator_of, require_application
+from tenants.fields import checked
 from tenants.models import Application, EventType
 from tenants.pages import Page
 from tenants.problems import EventTypeDoesNotExist, NotFound
@@ -52,11 +53,8 @@ class SubscriptionsView(APIView):
     def get(self, request: Request) -> Response:
         """The subscriptions of an application, oldest first."""
         application_id = application_asked_for(request)
-        query = SubscriptionListQuery(data=request.query_params)
-        query.is_valid(raise_exception=True)
-        wanted = Subscription.objects.filter(
-            application_id=application_id, deleted_at=None, **_filters(query.validated_data)
-        )
+        query = checked(SubscriptionListQuery, request.query_params)
+        wanted = Subscription.objects.filter(application_id=application_id, deleted_at=None, **_filters(query))
         page = Page(request, wanted.prefetch_related("dedicated_workers"), by=["created_at", "id"])
         return page.answer(SubscriptionAnswer(page.rows, many=True).data)
 
@@ -90,10 +88,7 @@ class SubscriptionView(APIView):
 
 def find_subscription(request: Request, subscription_id: uuid.UUID) -> Subscription:
     """The subscription of this id, if the caller may act on it."""
-    found = Subscription.objects.filter(within_reach(request), id=subscription_id, deleted_at=None).first()
-    if found is None:
-        raise NotFound
-    return found
+    return find(request, Subscription.objects.filter(deleted_at=None), subscription_id)
 
 
 def _require_subscription(subscription_id: uuid.UUID, *, application_id: uuid.UUID) -> None:
@@ -108,9 +103,7 @@ def _configured(subscription: Subscription, *, moved: int = 0) -> Any:
 
 def _read(request: Request) -> dict[str, Any]:
     """The columns and workers that a body asks for, if the caller may have all that it names."""
-    body = SubscriptionPost(data=request.data)
-    body.is_valid(raise_exception=True)
-    fields = body.validated_data
+    fields = checked(SubscriptionPost, request.data)
     require_application(request, fields["application_id"])
     _require_event_types(fields["application_id"], fields["event_types"])
     organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])

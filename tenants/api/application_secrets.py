@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import require_application
 from tenants.credentials import create_application_secret, hash_token
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.models import Application, ApplicationSecret
 from tenants.pages import Page
 from tenants.problems import NotFound
@@ -92,10 +92,9 @@ class ApplicationSecretView(APIView):
 
 def _read(request: Request) -> tuple[uuid.UUID, str]:
     """The application and the name in a body, if the caller may act inside this application."""
-    body = ApplicationSecretPost(data=request.data)
-    body.is_valid(raise_exception=True)
-    require_application(request, body.validated_data["application_id"])
-    return body.validated_data["application_id"], body.validated_data.get("name") or ""
+    body = checked(ApplicationSecretPost, request.data)
+    require_application(request, body["application_id"])
+    return body["application_id"], body.get("name") or ""
 
 
 def _find(application_id: uuid.UUID, token: uuid.UUID) -> ApplicationSecret:

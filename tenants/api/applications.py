@@ -17,7 +17,7 @@ from tenants.api.onboarding import Step
 from tenants.api.organizations import OrganizationListQuery, organization_asked_for
 from tenants.authentication import require_application, require_organization
 from tenants.credentials import create_application_secret
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.models import Application, Organization
 from tenants.pages import Page
 from tenants.problems import TooManyApplicationsPerOrganization
@@ -84,10 +84,9 @@ class ApplicationsView(APIView):
     @extend_schema(operation_id="applications.create", request=ApplicationPost, responses={201: ApplicationAnswer})
     def post(self, request: Request) -> Response:
         """Create an application. It needs a service token, and so does making a secret for it."""
-        body = ApplicationPost(data=request.data)
-        body.is_valid(raise_exception=True)
-        require_organization(request, body.validated_data["organization_id"])
-        return Response(ApplicationAnswer(create_application(**body.validated_data)).data, status=201)
+        body = checked(ApplicationPost, request.data)
+        require_organization(request, body["organization_id"])
+        return Response(ApplicationAnswer(create_application(**body)).data, status=201)
 
     @extend_schema(
         operation_id="applications.list",
@@ -120,9 +119,8 @@ class ApplicationView(APIView):
     def put(self, request: Request, application_id: uuid.UUID) -> Response:
         """Give an application another name. It stays in its organization."""
         require_application(request, application_id)
-        body = ApplicationPut(data=request.data)
-        body.is_valid(raise_exception=True)
-        Application.objects.filter(id=application_id).update(name=body.validated_data["name"])
+        body = checked(ApplicationPut, request.data)
+        Application.objects.filter(id=application_id).update(name=body["name"])
         return Response(ApplicationAnswer(Application.objects.get(id=application_id)).data)
 
     @extend_schema(operation_id="applications.delete", responses={204: None})

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from tenants.authentication import require_application
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.models import Application, EventType
 from tenants.pages import Page, PageQuery
 from tenants.problems import NotFound, TooManyEventTypesPerApplication
@@ -70,9 +70,7 @@ class EventTypesView(APIView):
     )
     def post(self, request: Request) -> Response:
         """Create an event type, or activate it again."""
-        body = EventTypePost(data=request.data)
-        body.is_valid(raise_exception=True)
-        fields = body.validated_data
+        fields = checked(EventTypePost, request.data)
         require_application(request, fields["application_id"])
         return Response(EventTypeAnswer(declare(**fields)).data, status=201)
 
@@ -115,7 +113,6 @@ class EventTypeView(APIView):
 
 def application_asked_for(request: Request) -> Any:
     """The `application_id` of the query string, if the caller may act inside it."""
-    query = ApplicationQuery(data=request.query_params)
-    query.is_valid(raise_exception=True)
-    require_application(request, query.validated_data["application_id"])
-    return query.validated_data["application_id"]
+    query = checked(ApplicationQuery, request.query_params)
+    require_application(request, query["application_id"])
+    return query["application_id"]

@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 
 from tenants.api.onboarding import Step
 from tenants.authentication import principal_of, require_organization
+from tenants.fields import checked
 from tenants.models import Application, Organization
 from tenants.pages import PageQuery
 from tenants.quotas import limits
@@ -96,8 +97,7 @@ class OrganizationView(APIView):
 
 def organization_asked_for(request: Request) -> uuid.UUID:
     """The organization of the query string or, without one, of the token, if the caller may act for it."""
-    query = OrganizationQuery(data=request.query_params)
-    query.is_valid(raise_exception=True)
-    organization_id: uuid.UUID = query.validated_data.get("organization_id", principal_of(request).organization_id)
+    query = checked(OrganizationQuery, request.query_params)
+    organization_id: uuid.UUID = query.get("organization_id", principal_of(request).organization_id)
     require_organization(request, organization_id)
     return organization_id

@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 from tenants.api.organizations import OrganizationListQuery, OrganizationQuery, organization_asked_for
 from tenants.authentication import require_organization
 from tenants.credentials import SERVICE_TOKEN_PREFIX, create_service_token
-from tenants.fields import no_control_characters
+from tenants.fields import checked, no_control_characters
 from tenants.models import Organization, ServiceToken
 from tenants.pages import Page
 from tenants.problems import NotFound
@@ -82,10 +82,9 @@ class ServiceTokenView(APIView):
 
 def _read(request: Request) -> tuple[uuid.UUID, str]:
     """The organization and the name in a body, if the caller may act for this organization."""
-    body = ServiceTokenPost(data=request.data)
-    body.is_valid(raise_exception=True)
-    require_organization(request, body.validated_data["organization_id"])
-    return body.validated_data["organization_id"], body.validated_data["name"]
+    body = checked(ServiceTokenPost, request.data)
+    require_organization(request, body["organization_id"])
+    return body["organization_id"], body["name"]
 
 
 def _find(organization_id: uuid.UUID, token_id: uuid.UUID) -> ServiceToken:
