@@ -106,20 +106,20 @@ class BatchView(APIView):
 def ingest_batch(batch: Batch, *, ip: str | None) -> list[dict[str, Any]]:
     """Ingest what is good of a batch, and answer for each event."""
     now = datetime.now(UTC)
-    read = [_read(batch.application_id, sent, now=now) for sent in batch.events]
+    read = [_read(batch.application_id, sent, now=now, ip=ip) for sent in batch.events]
     good = [event for event in read if isinstance(event, NewEvent)]
-    ingested = iter(ingest(batch.application_id, good, ip=ip) if good else ())
+    ingested = iter(ingest(batch.application_id, good) if good else ())
     return [
         _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
         for event, sent in zip(read, batch.events, strict=True)
     ]
 
 
-def _read(application_id: uuid.UUID, sent: Any, *, now: datetime) -> NewEvent | Problem:
+def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None) -> NewEvent | Problem:
     if isinstance(sent, Problem):
         return sent
     try:
-        event = read_event(sent, now=now)
+        event = read_event(sent, now=now, ip=ip)
         if sent.get("application_id") is not None and read_application(sent) != application_id:
             message = "This is not the application of the batch."
             raise Validation(validation={"application_id": [refusal("invalid", message)]})

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from events import limits
-from events.ingest import Fate, ingest
+from events.ingest import Fate, ingest_one
 from events.problems import EventAlreadyIngested
 from events.reading import read_application, read_event
 from tenants.addresses import client_address
@@ -71,8 +71,8 @@ class EventView(APIView):
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)
         require_application(request, application_id)
-        event = read_event(request.data, now=datetime.now(UTC))
-        (ingested,) = ingest(application_id, [event], ip=client_address(request))
+        event = read_event(request.data, now=datetime.now(UTC), ip=client_address(request))
+        ingested = ingest_one(application_id, event)
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist
         if ingested.fate is Fate.DUPLICATE:
