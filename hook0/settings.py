@@ -468,7 +468,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "hook0.problems.answer",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "hook0.operations.Operation",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "hook0",
@@ -476,8 +476,14 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_PUBLIC": True,
+    "ENFORCE_NON_BLANK_FIELDS": True,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "hook0.openapi_examples.add_examples",
+        "hook0.operations.share_answers",
+    ],
     "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"], "TargetType": ["http"]},
 }
 

@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +26,7 @@ PAGE = 100
 UNKNOWN_IP = "0.0.0.0"  # noqa: S104 - clients of Hook0 read an address wherever an event came from
 
 
+@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
 class Label(serializers.CharField):
     """`key:value`, as a pair."""
 

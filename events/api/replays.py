@@ -19,7 +19,7 @@ from tenants.api.event_types import ApplicationListQuery, application_asked_for
 from tenants.authentication import find, operator_of, require_application
 from tenants.fields import StringMap, checked
 from tenants.pages import Page
-from tenants.problems import NotFound
+from tenants.problems import NotFound, raises
 
 MOST_EVENT_TYPES = 100
 
@@ -89,6 +89,7 @@ class ReplayAnswer(serializers.Serializer[Any]):
 
 @extend_schema(tags=["Replays"])
 class ReplaysView(APIView):
+    @raises(NotFound)
     @extend_schema(operation_id="replays.create", request=ReplayPost, responses={202: ReplayAnswer})
     def post(self, request: Request) -> Response:
         """Deliver past events again, in their order: those that failed, or all. It goes on in the background."""
