@@ -396,6 +396,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "hook0.request_ids.identify",
     "hook0.middleware.say_length",
+    "hook0.middleware.let_finish",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
     "corsheaders.middleware.CorsMiddleware",
