@@ -15,6 +15,7 @@ from delivery.api.reasons import ReasonPost
 from events.api.batch import BatchView
 from events.models import Event
 from events.replay import replay
+from subscriptions.api.views import require_subscription
 from subscriptions.matching import is_wildcard
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import operator_of, require_application
@@ -107,6 +108,8 @@ class ReplayEventView(APIView):
         """Deliver an event again, to the subscriptions that want it now."""
         fields = checked(ReplayEventPost, request.data)
         require_application(request, fields["application_id"])
+        if fields["subscription_id"]:
+            require_subscription(fields["application_id"], fields["subscription_id"])
         by = operator_of(request, fields["reason"])
         replay(fields["application_id"], event_id, only=fields["subscription_id"], by=by)
         return Response(status=204)
