@@ -108,6 +108,13 @@ LOG_FORMAT = env.read(
     group="Installation",
     parse=env.one_of(["line", "json"]),
 )
+ACCESS_LOG = env.read(
+    "HOOK0_ACCESS_LOG",
+    "false",
+    "A log line for each request to the API and the admin, without its query string.",
+    group="Installation",
+    parse=env.boolean,
+)
 HTTPS = env.read(
     "HOOK0_HTTPS",
     "true" if PRODUCTION else "false",
@@ -395,6 +402,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hook0.request_ids.identify",
+    "hook0.access_log.log_requests",
     "hook0.middleware.say_length",
     "hook0.middleware.let_finish",
     "hook0.middleware.tolerate_slashes",
