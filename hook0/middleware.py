@@ -57,7 +57,7 @@ def let_finish(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = answer(request)
-        if response.status_code >= 400:
+        if response.status_code >= 400 and "HTTP_EXPECT" not in request.META:  # that one waits to be asked for it
             thrown_away = 0
             with suppress(OSError, RawPostDataException):  # the client has gone, or all of it was read
                 while thrown_away < MOST_THROWN_AWAY and (piece := request.read(PIECE)):

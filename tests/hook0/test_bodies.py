@@ -82,6 +82,14 @@ def test_what_is_thrown_away_has_an_end_too(post):
     assert (status, problem["id"], body.taken) == (400, "JsonPayload", MOST_THROWN_AWAY)
 
 
+def test_a_body_that_waits_to_be_asked_for_is_not_asked_for(post):
+    body = Body(b" " * 1000)
+    status, problem = post(
+        "/event/", body, CONTENT_LENGTH="1000", HTTP_AUTHORIZATION="Bearer nonsense", HTTP_EXPECT="100-continue"
+    )
+    assert (status, problem["id"], body.taken) == (403, "AuthInvalidBiscuit", 0)
+
+
 def test_a_refusal_waits_for_a_body_that_nobody_looks_at(post):
     body = Body(b" " * 1000)
     status, problem = post("/event/", body, CONTENT_LENGTH="1000", HTTP_AUTHORIZATION="Bearer nonsense")

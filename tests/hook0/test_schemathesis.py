@@ -27,7 +27,7 @@ def a_line(context, event):
     return json.dumps(event).encode() + b"\n"
 
 
-@pytest.fixture
+@pytest.fixture(params=["both kinds of tokens"])  # with a parameter, the tests' names tell the operations apart
 def tokens(tenant):
     """Each kind in turn."""
     application, _ = tenant
