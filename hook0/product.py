@@ -111,7 +111,7 @@ def serve(application: str, host: str, port: int) -> tuple[str, ...]:
     return (
         *("-m", "granian", "--interface", "wsgi", application),
         *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "16"),
-        *("--no-ws", "--log-level", "warning"),
+        *("--no-ws", "--log-level", "warning", "--log-config", "hook0/server_log.json"),  # from where our code is
         *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
     )
 

@@ -11,12 +11,18 @@ from rest_framework.views import APIView
 
 from events import limits
 from events.ingest import Fate, ingest_one
-from events.problems import EventAlreadyIngested
+from events.problems import (
+    EventAlreadyIngested,
+    EventInvalidBase64Payload,
+    EventInvalidJsonPayload,
+    EventInvalidPayloadContentType,
+    TooManyEventsToday,
+)
 from events.reading import read_application, read_event
 from tenants.addresses import client_address
 from tenants.authentication import require_application
 from tenants.fields import StringMap, no_control_characters
-from tenants.problems import EventTypeDoesNotExist
+from tenants.problems import EventTypeDoesNotExist, raises
 
 
 # For the OpenAPI document alone: events.reading reads events, and a test holds the two together.
@@ -66,6 +72,10 @@ class IngestedEvent(serializers.Serializer[Any]):
 
 
 class EventView(APIView):
+    @raises(
+        EventTypeDoesNotExist, EventInvalidPayloadContentType, EventInvalidBase64Payload, EventInvalidJsonPayload,
+        EventAlreadyIngested, TooManyEventsToday,
+    )  # fmt: skip
     @extend_schema(operation_id="events.ingest", tags=["Events"], request=EventPost, responses={201: IngestedEvent})
     def post(self, request: Request) -> Response:
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
