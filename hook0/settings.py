@@ -372,6 +372,14 @@ METRICS_DIR = env.read(
     parse=env.text,
 )
 
+METRICS_SUBSCRIPTIONS = env.read(
+    "HOOK0_METRICS_SUBSCRIPTIONS",
+    "100",
+    "How many FIFO subscriptions have metrics of their own; the others are summed up as `other`.",
+    group="Metrics",
+    parse=env.integer(0, 10_000),
+)
+
 # --- Django -----------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -395,6 +403,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hook0.request_ids.identify",
+    "monitoring.requests.count",
     "hook0.middleware.say_length",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
@@ -444,6 +453,7 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = False
 
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$"]  # probes come from nearby, without a proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0

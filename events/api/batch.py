@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from events import limits
+from events import hooks, limits
 from events.api.event import EventPost
 from events.ingest import Fate, Ingested, NewEvent, ingest
 from events.reading import read_application, read_event, read_uuid, refusal
@@ -109,10 +109,12 @@ def ingest_batch(batch: Batch, *, ip: str | None) -> list[dict[str, Any]]:
     read = [_read(batch.application_id, sent, now=now) for sent in batch.events]
     good = [event for event in read if isinstance(event, NewEvent)]
     ingested = iter(ingest(batch.application_id, good, ip=ip) if good else ())
-    return [
+    results = [
         _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
         for event, sent in zip(read, batch.events, strict=True)
     ]
+    hooks.ingested("batch", [result["status"] for result in results])
+    return results
 
 
 def _read(application_id: uuid.UUID, sent: Any, *, now: datetime) -> NewEvent | Problem:

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from events import limits
+from events import hooks, limits
 from events.ingest import Fate, ingest
 from events.problems import EventAlreadyIngested
 from events.reading import read_application, read_event
@@ -73,6 +73,7 @@ class EventView(APIView):
         require_application(request, application_id)
         event = read_event(request.data, now=datetime.now(UTC))
         (ingested,) = ingest(application_id, [event], ip=client_address(request))
+        hooks.ingested("single", [ingested.fate.value])
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist
         if ingested.fate is Fate.DUPLICATE:

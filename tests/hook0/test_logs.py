@@ -3,6 +3,7 @@
 import json
 import logging
 import sys
+import uuid
 from datetime import datetime
 
 import pytest
@@ -70,3 +71,11 @@ def test_another_is_made_for_who_sends_none_or_nonsense(sent):
 def test_errors_carry_one_too_and_nothing_of_a_request_stays_behind():
     assert Client().get("/api/v1/nothing/", headers={"X-Request-Id": "mine"})["X-Request-Id"] == "mine"
     assert request_id.get() == ""
+
+
+def test_the_ids_that_are_given_along_are_in_the_object_and_nothing_else_is():
+    line = logging.makeLogRecord({"msg": "held", "subscription_id": uuid.UUID(int=1), "lane_id": 7, "error": None})
+    line.request = "a whole request, with ?key=secret"
+    entry = json.loads(Json().format(line))
+    assert (entry["subscription_id"], entry["lane_id"]) == (str(uuid.UUID(int=1)), 7)
+    assert set(entry) == {"time", "level", "logger", "message", "subscription_id", "lane_id"}
