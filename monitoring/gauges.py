@@ -16,7 +16,9 @@ GAUGES = {
     "hook0_oldest_due_seconds": "For how long the oldest due work of these workers has waited for a pump.",
     "hook0_circuits": "Subscriptions whose circuit is not closed.",
     "hook0_job_interval_seconds": "How often a job on the clock is due.",
-    "hook0_job_last_success_timestamp_seconds": "When a job on the clock last went well; 0 is never.",
+    "hook0_job_last_success_timestamp_seconds": (
+        "When a job on the clock last went well; where it never did, since when it is known."
+    ),
     "hook0_attempt_log_days_ahead": "Days of the attempt log that are ready, today's not counted.",
     "hook0_attempt_log_days_kept": "Days back to the oldest of the attempt log.",
     "hook0_database_connections": "Connections to the database, by what they do.",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from delivery.models import Phase
@@ -46,7 +47,7 @@ def held_lanes(*, seconds: float = 0.0, most: int = 100, subscription: uuid.UUID
 def _lane(row: dict[str, Any]) -> HeldLane:
     phase = Phase(row.pop("phase"))
     own, backoff_schedule = row.pop("retry_policy"), row.pop("backoff_schedule")
-    policy = policy_for(fifo=True, own=own, backoff_schedule=backoff_schedule)
+    policy = policy_for(fifo=True, own=orjson.loads(own or "null"), backoff_schedule=backoff_schedule)
     why = _why(phase, row.pop("has_failed"))
     return HeldLane(**row, phase=phase.name.lower(), why=why, max_retries=policy.max_tries - 1)
 

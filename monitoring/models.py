@@ -24,9 +24,10 @@ class JobRound(models.Model):
     """When a job on the clock last went well, and when it last failed."""
 
     job = models.CharField(max_length=100, primary_key=True)
+    known_at = models.DateTimeField(db_default=Now(), help_text="When it was first on the clock.")
     succeeded_at = models.DateTimeField(null=True)
     failed_at = models.DateTimeField(null=True)
-    error = models.CharField(max_length=500, blank=True, default="")
+    error = models.CharField(max_length=500, blank=True, db_default="")
 
     class Meta:
         db_table = "job_round"

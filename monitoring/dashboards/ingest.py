@@ -65,7 +65,7 @@ INGEST = Dashboard(
             "to send batches.",
             "reqps",
             {"429": f'sum(rate({API}_count{{status="429"}}[$__rate_interval])) or vector(0)'},
-            "/tenants/applicationsecret/",
+            "/tenants/application/",
             width=12,
         ),
         Panel(

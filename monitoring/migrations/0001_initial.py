@@ -14,9 +14,16 @@ class Migration(migrations.Migration):
             name="JobRound",
             fields=[
                 ("job", models.CharField(max_length=100, primary_key=True, serialize=False)),
+                (
+                    "known_at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now(),
+                        help_text="When it was first on the clock.",
+                    ),
+                ),
                 ("succeeded_at", models.DateTimeField(null=True)),
                 ("failed_at", models.DateTimeField(null=True)),
-                ("error", models.CharField(blank=True, default="", max_length=500)),
+                ("error", models.CharField(blank=True, db_default="", max_length=500)),
             ],
             options={
                 "db_table": "job_round",

@@ -22,7 +22,7 @@ SELECT s.application_id, l.subscription_id, l.id AS lane_id, l.key, l.phase, l.s
        l.tail_seq - l.head_seq + 1 AS depth, a.id AS delivery_id, e.event_id,
        attempt_id(a.id, a.tries + l.tries + (l.phase IN (1, 4))::int) AS request_attempt_id,
        CASE WHEN l.phase IN (2, 3) THEN greatest(0, l.tries - 1) ELSE l.tries END AS retry_count,
-       s.retry_policy, e.backoff_schedule, l.held_since AS since,
+       s.retry_policy::text, e.backoff_schedule, l.held_since AS since,
        extract(epoch FROM now() - l.held_since)::float AS seconds, l.ready_at
   FROM longest l
   JOIN subscription s ON s.id = l.subscription_id

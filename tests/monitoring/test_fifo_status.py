@@ -90,6 +90,18 @@ def test_lanes_are_shown_by_why_they_are_held_longest_first(failing):
     assert [lane.why for lane in held_lanes(subscription=paused.id)] == ["paused"]
 
 
+def test_the_retries_are_counted_against_the_subscriptions_own_policy(receiver, pump):
+    receiver.behaviours["/fails"] = Behaviour(status=500)
+    subscription = make_fifo(
+        make_application(),
+        url=f"http://127.0.0.1:{receiver.port}/fails",
+        retry_policy={"schedule_ms": [60_000, 60_000, 60_000]},
+    )
+    publish(subscription.application)
+    pump.run()
+    assert [(lane.retry_count, lane.max_retries) for lane in held_lanes()] == [(1, 3)]
+
+
 def test_what_moves_is_not_shown(failing, queue):
     publish(failing.application, 3)
     make_subscription(failing.application)
