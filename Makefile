@@ -9,7 +9,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLIENT := hook0-client==2.0.3
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test bench check format clean
+.PHONY: help run demo test bench pictures check format clean
 
 help: ## What there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ test: $(VENV)/.dev $(VENV)/.client ## Test; ARGS="tests/delivery -x" goes to pyt
 
 bench: $(VENV)/.dev ## Measure deliveries beside their yardsticks; ARGS="lane --quick" for less
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+pictures: $(VENV)/.dev ## Draw the dashboards of a real run of five minutes into docs/images
+	@$(BIN)/python -m tests.pictures $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import contracts, migrations, settings for production
 	$(BIN)/ruff check

@@ -33,14 +33,17 @@ API_SECONDS = Histogram(
 TRIES = Counter(
     "hook0_delivery_tries_total",
     "Tries of deliveries that ended, by what became of the delivery and the class of error.",
-    ["verdict", "error"],
+    ["verdict", "error", "order"],
 )
 REQUEST_SECONDS = Histogram("hook0_request_duration_seconds", "How long endpoints took to answer.", buckets=REQUESTS)
 DELIVERY_SECONDS = Histogram(
     "hook0_delivery_duration_seconds", "From the receipt of an event to its acknowledgement.", ["order"], buckets=HOURS
 )
 QUEUE_SECONDS = Histogram(
-    "hook0_queue_duration_seconds", "From when a try was due to when its request began.", ["order"], buckets=HOURS
+    "hook0_queue_duration_seconds",
+    "From when a try was due to when its request began; in a lane, of the first of each visit of a pump.",
+    ["order"],
+    buckets=HOURS,
 )
 BLOCKED_SECONDS = Histogram(
     "fifo_subscription_blocked_duration_seconds",
@@ -80,18 +83,25 @@ def count_recorded(ended: Sequence[Ended], seconds: float) -> None:
     RECORD_SECONDS.observe(seconds)
     RECORD_SIZE.observe(len(ended))
     made = [each for each in ended if each.decision.verdict not in {"defer", "park"}]
-    errors = Tally((each.decision.verdict, (each.outcome and each.outcome.error_name) or "none") for each in made)
-    for labels, amount in errors.items():
+    for labels, amount in Tally(_fate(each) for each in made).items():
         TRIES.labels(*labels).inc(amount)
     requests = [each.outcome.elapsed_ms / 1000 for each in made if each.outcome and each.outcome.elapsed_ms is not None]
     observe_all(REQUEST_SECONDS, requests)
     for order in ("fifo", "none"):
-        _count_waits([each for each in made if each.picked_at and each.claimed.fifo_mode == (order == "fifo")], order)
+        _count_waits([each for each in made if each.picked_at and _order(each) == order], order)
 
 
 def count_reaped(leases: int) -> None:
     """Leases that had expired."""
     EXPIRED.inc(leases)
+
+
+def _fate(ended: Ended) -> tuple[str, str, str]:
+    return ended.decision.verdict, (ended.outcome and ended.outcome.error_name) or "none", _order(ended)
+
+
+def _order(ended: Ended) -> str:
+    return "fifo" if ended.claimed.fifo_mode else "none"
 
 
 def _count_waits(sent: Sequence[Ended], order: str) -> None:
@@ -100,7 +110,8 @@ def _count_waits(sent: Sequence[Ended], order: str) -> None:
         claimed, outcome, picked_at = each.claimed, each.outcome, each.picked_at
         if picked_at is None or outcome is None:
             continue
-        queued.append(max(0.0, (picked_at - claimed.due_at).total_seconds()))
+        if claimed.visit_began == claimed.leased_at:  # who comes after, in the same visit, is due when its turn comes
+            queued.append(max(0.0, (picked_at - claimed.due_at).total_seconds()))
         if each.decision.verdict == "done":
             ended_at = picked_at + timedelta(milliseconds=outcome.elapsed_ms or 0)
             acknowledged.append(max(0.0, (ended_at - claimed.received_at).total_seconds()))

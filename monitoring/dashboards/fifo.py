@@ -94,11 +94,10 @@ FIFO = Dashboard(
             "Heads per second that have used up their retries: block stops the lane, dead goes to the dead letters.",
             "cps",
             {
-                "{{verdict}}": 'sum by (verdict) (rate(hook0_delivery_tries_total{verdict=~"block|dead"}'
+                "{{verdict}}": 'sum by (verdict) (rate(hook0_delivery_tries_total{order="fifo", verdict=~"block|dead"}'
                 "[$__rate_interval]))"
             },
             "/delivery/deadletter/",
-            width=12,
         ),
         Panel(
             "How late are ordered webhooks?",
@@ -110,7 +109,6 @@ FIFO = Dashboard(
                 for share in (0.5, 0.95, 0.99)
             },
             "/delivery/attemptlog/",
-            width=12,
         ),
     ],
 )

@@ -11,7 +11,10 @@ OVERVIEW = Dashboard(
             "Is anything firing?",
             "Alerts of hook0 that fire now. Each has a runbook: docs/runbooks, by its name.",
             "short",
-            {"{{alertname}}": 'count by (alertname) (ALERTS{alertname=~"Hook0.+", alertstate="firing"}) or vector(0)'},
+            {
+                "{{alertname}}": 'count by (alertname) (ALERTS{alertname=~"Hook0.+", alertstate="firing"})'
+                " or on () vector(0)"
+            },
             "/",
             kind="stat",
             width=6,
@@ -82,7 +85,7 @@ OVERVIEW = Dashboard(
             "cps",
             {
                 "{{error}}": 'sum by (error) (rate(hook0_delivery_tries_total{error!="none"}[$__rate_interval])) '
-                "or vector(0)"
+                "or on () vector(0)"
             },
             "/delivery/attemptlog/?succeeded__exact=0",
             stacked=True,

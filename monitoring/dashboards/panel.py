@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 WIDTH = 24
-HEIGHT = 8
-KINDS = ("timeseries", "stat", "table")
+HEIGHTS = {"timeseries": 8, "stat": 5, "table": 8}
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,13 @@ class Dashboard:
 
 def render(dashboard: Dashboard) -> dict[str, Any]:
     """The document that Grafana is provisioned with."""
-    panels, x, y = [], 0, 0
+    panels, x, y, row = [], 0, 0, 0
     for number, panel in enumerate(dashboard.panels, 1):
         if x + panel.width > WIDTH:
-            x, y = 0, y + HEIGHT
-        panels.append(_panel(panel, number, {"x": x, "y": y, "w": panel.width, "h": HEIGHT}))
-        x += panel.width
+            x, y, row = 0, y + row, 0
+        height = HEIGHTS[panel.kind]
+        panels.append(_panel(panel, number, {"x": x, "y": y, "w": panel.width, "h": height}))
+        x, row = x + panel.width, max(row, height)
     return {
         "uid": dashboard.uid,
         "title": f"hook0: {dashboard.title}",

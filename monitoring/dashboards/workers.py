@@ -104,13 +104,15 @@ WORKERS = Dashboard(
         ),
         Panel(
             "Does the clock go?",
-            "Rounds since each job last went well. Over 3: it fails, or beat or the maintenance worker is down.",
-            "short",
+            "For how long each job has been overdue. Over a minute for one: it fails; for all: beat, the broker or the "
+            "maintenance worker is down.",
+            "s",
             {
-                "{{task}}": "(time() - max by (task) (hook0_job_last_success_timestamp_seconds)) "
-                "/ max by (task) (hook0_job_interval_seconds)"
+                "{{task}}": "clamp_min(time() - max by (task) (hook0_job_last_success_timestamp_seconds) "
+                "- max by (task) (hook0_job_interval_seconds), 0)"
             },
             "/monitoring/jobround/",
+            warn=60,
             width=12,
         ),
         Panel(

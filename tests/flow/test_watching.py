@@ -6,108 +6,28 @@ import os
 import re
 import subprocess
 import sys
-import threading
-import uuid
 
 import psycopg
 import pytest
 import requests
 
-from hook0.receiver import Behaviour, Receiver, start_in_thread
 from tests.cluster import ROOT
-from tests.flow.prometheus import wait_until, watching
+from tests.flow.prometheus import wait_until
 from tests.flow.test_first_webhook import call
+from tests.flow.trouble import product_in_trouble
 from tests.monitoring.watching import alerts, filled_in, metrics_of, queries
 
 pytestmark = pytest.mark.flow
 
-TYPE = "demo.greeting.sent"
-SLOW_MS = 500  # of an endpoint that is sent more than that in order: a queue builds up
-
-
-class Watched:
-    """The product with one of each kind of trouble, and Prometheus beside it."""
-
-    def __init__(self, product, receiver, prometheus) -> None:
-        self.product, self.receiver, self.prometheus = product, receiver, prometheus
-        self._stop = threading.Event()
-        self._traffic = threading.Thread(target=self._keep_sending)
-
-    def subscribe(self, path: str, **overrides):
-        label = path.strip("/")
-        target = {
-            "type": "http",
-            "method": "POST",
-            "url": f"http://127.0.0.1:{self.receiver.port}{path}",
-            "headers": {},
-        }
-        return call(
-            self.product, "POST", "subscriptions/",
-            **{"is_enabled": True, "event_types": [TYPE], "labels": {"watch": label}, "target": target, **overrides},
-        )["subscription_id"]  # fmt: skip
-
-    def send(self, label: str, count: int = 1) -> None:
-        for _ in range(count):
-            call(self.product, "POST", "event/", **self._event(label))
-
-    def _event(self, label: str, **more):
-        return {
-            "event_type": TYPE, "payload": "x", "payload_content_type": "text/plain",
-            "occurred_at": "2026-01-01T00:00:00Z", "labels": {"watch": label}, **more,
-        }  # fmt: skip
-
-    def set_up(self) -> None:
-        self.subscribe("/well")
-        self.subscribe("/ordered", fifo_mode=True)
-        self.receiver.behaviours["/slow"] = Behaviour(delay_ms=SLOW_MS)
-        self.slow = self.subscribe("/slow", fifo_mode=True)
-        self.receiver.behaviours["/held"] = Behaviour(status=500)
-        self.held = self.subscribe("/held", fifo_mode=True)
-        self.receiver.behaviours["/blocked"] = Behaviour(status=500)
-        self.blocked = self.subscribe(
-            "/blocked", fifo_mode=True, fifo_on_exhausted="block", retry_policy={"schedule_ms": [100]}
-        )
-        self.receiver.behaviours["/dead"] = Behaviour(status=404)  # no outage: no circuit opens
-        self.subscribe("/dead", retry_policy={"schedule_ms": [100]})
-        self.send("held", 3)
-        self.send("blocked", 3)
-        self._traffic.start()
-
-    def _keep_sending(self) -> None:
-        """All that is there to be asked of the API, once and again, so that rates have something to show."""
-        again = str(uuid.uuid4())
-        credentials = self.product.credentials
-        headers = {"Authorization": f"Bearer {credentials.application_secret}"}
-        while not self._stop.wait(0.2):
-            self.send("well")
-            self.send("ordered")
-            self.send("dead")
-            self.send("slow", 2)
-            events = [self._event("well"), self._event("well", event_id=again), {}]
-            call(self.product, "POST", "events/", events=events)
-            repeated = {"application_id": credentials.application_id, **self._event("well", event_id=again)}
-            requests.post(f"{credentials.api_url}/event/", json=repeated, headers=headers, timeout=30)
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._traffic.join()
-
 
 @pytest.fixture(scope="module")
 def watched(product, tmp_path_factory):
-    target = product.credentials.metrics_url.removeprefix("http://").removesuffix("/metrics")
-    receiver = start_in_thread(Receiver())
-    with watching(target, tmp_path_factory.mktemp("prometheus"), at_once=True) as prometheus:
-        watched = Watched(product, receiver, prometheus)
-        watched.set_up()
-        try:
-            # What is slowest to show: a ratio over the rate of a counter, and a snapshot of the tables.
-            prometheus.wait_for("hook0:tries_error_ratio:rate6h > 0")
-            prometheus.wait_for('sum(hook0_lanes{phase="blocked"}) > 0')
-            prometheus.wait_for('sum(rate(hook0_events_refused_total{route="batch"}[1m])) > 0')
-            yield watched
-        finally:
-            watched.stop()
+    with product_in_trouble(product, tmp_path_factory.mktemp("prometheus"), at_once=True) as watched:
+        # What is slowest to show: a ratio over the rate of a counter, and a snapshot of the tables.
+        watched.prometheus.wait_for("hook0:tries_error_ratio:rate6h > 0")
+        watched.prometheus.wait_for('sum(hook0_lanes{phase="blocked"}) > 0')
+        watched.prometheus.wait_for('sum(rate(hook0_events_refused_total{route="batch"}[1m])) > 0')
+        yield watched
 
 
 @pytest.mark.parametrize(
