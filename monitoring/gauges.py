@@ -21,6 +21,7 @@ GAUGES = {
     ),
     "hook0_attempt_log_days_ahead": "Days of the attempt log that are ready, today's not counted.",
     "hook0_attempt_log_days_kept": "Days back to the oldest of the attempt log.",
+    "hook0_oldest_event_seconds": "The age of the oldest event that is kept.",
     "hook0_database_connections": "Connections to the database, by what they do.",
     "hook0_database_connections_limit": "How many connections the database allows.",
     "hook0_database_size_bytes": "Size of the database on disk.",

@@ -88,7 +88,15 @@ DATABASE = Dashboard(
             "bytes",
             {"size": "max(hook0_database_size_bytes)"},
             "/",
-            width=12,
+        ),
+        Panel(
+            "Does retention keep up?",
+            "The oldest that is kept. An event may be older than its retention, if a delivery of it is pending or a "
+            "dead "
+            "letter; the log may not: see the job keep_partitions.",
+            "s",
+            {"event": "max(hook0_oldest_event_seconds)", "log": "max(hook0_attempt_log_days_kept) * 86400"},
+            "/monitoring/jobround/",
         ),
         Panel(
             "What does watching cost?",
@@ -96,7 +104,6 @@ DATABASE = Dashboard(
             "s",
             {"seconds": "max(hook0_snapshot_duration_seconds)"},
             "/monitoring/snapshot/",
-            width=12,
         ),
     ],
 )
