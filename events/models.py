@@ -171,6 +171,8 @@ class BulkLoad(models.Model):
     source = models.CharField(max_length=1000, db_default="", help_text="Where the rows come from.")
     actor = models.CharField(max_length=150, db_default="", help_text="Who loads.")
     error = models.TextField(db_default="", help_text="What went wrong last.")
+    run = models.UUIDField(null=True, help_text="The run that loads; one that another has taken over changes nothing.")
+    staging = models.CharField(max_length=63, db_default="", help_text="Its table in the schema bulk_load_stage.")
     is_stream = models.BooleanField(db_default=False, help_text="Chunks may come for as long as it is not over.")
     last_batch = models.BigIntegerField(null=True, help_text="The last micro-batch of a stream that was merged.")
     rows_read = models.BigIntegerField(db_default=0)
