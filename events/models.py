@@ -181,8 +181,6 @@ class BulkLoad(models.Model):
     rows_merged = models.BigIntegerField(db_default=0, help_text="Rows that are events now, or were duplicates.")
     events_count = models.BigIntegerField(db_default=0, help_text="Events that were new.")
     chunks = models.IntegerField(db_default=0, help_text="How many chunks there are.")
-    merged_occurred_at = models.DateTimeField(null=True, help_text="The merge has come to here ...")
-    merged_place = models.BigIntegerField(null=True, help_text="... and to this place in the input.")
     per_second = models.IntegerField(null=True, help_text="Events to release; null: as fast as live traffic allows.")
     released_chunks = models.IntegerField(db_default=0, help_text="Chunks that are released to their end.")
     released_of_chunk = models.IntegerField(db_default=0, help_text="Events released of the next one.")
@@ -247,16 +245,26 @@ class BulkLoad(models.Model):
 class BulkLoadChunk(models.Model):
     """Some thousand events of a load in the order they are released: by `occurred_at`, then by place in the input.
 
-    An event is named by its key; a row for each would double what a load costs.
+    An event is named by its key; a row for each would double what a load costs. Chunks are planned, then merged.
     """
 
     pk = models.CompositePrimaryKey("load_id", "number")
     load = models.ForeignKey(BulkLoad, models.CASCADE, related_name="+", db_index=False)
     number = models.IntegerField(help_text="From 0 on, without holes: the order of the chunks.")
-    events = ArrayField(models.BigIntegerField(), help_text="Keys of `event`.")
+    after_occurred_at = models.DateTimeField(help_text="Behind what it begins: the end of the chunk before.")
+    after_place = models.BigIntegerField()
+    until_occurred_at = models.DateTimeField(help_text="The last row in it.")
+    until_place = models.BigIntegerField()
+    events = ArrayField(
+        models.BigIntegerField(), null=True, help_text="Keys of `event`, in order; null until it is merged."
+    )
 
     class Meta:
         db_table = "bulk_load_chunk"
+        indexes = [
+            # take_chunk.sql of spark_ingest
+            models.Index(fields=["load", "number"], name="bulk_load_chunk_to_merge", condition=Q(events=None)),
+        ]
 
     def __str__(self) -> str:
         return f"chunk {self.number} of {self.load_id}"
