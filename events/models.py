@@ -251,8 +251,8 @@ class BulkLoadChunk(models.Model):
     pk = models.CompositePrimaryKey("load_id", "number")
     load = models.ForeignKey(BulkLoad, models.CASCADE, related_name="+", db_index=False)
     number = models.IntegerField(help_text="From 0 on, without holes: the order of the chunks.")
-    after_occurred_at = models.DateTimeField(help_text="Behind what it begins: the end of the chunk before.")
-    after_place = models.BigIntegerField()
+    after_occurred_at = models.DateTimeField(null=True, help_text="Behind what it begins: the end of the one before.")
+    after_place = models.BigIntegerField(null=True)
     until_occurred_at = models.DateTimeField(help_text="The last row in it.")
     until_place = models.BigIntegerField()
     events = ArrayField(

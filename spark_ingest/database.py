@@ -44,4 +44,4 @@ def statement(name: str, staging: str = "") -> sql.Composed:
 @cache
 def _text(name: str) -> sql.SQL:
     text = (files("spark_ingest") / "sql" / f"{name}.sql").read_text()
-    return sql.SQL(re.sub("--.*", "", text))  # type: ignore[arg-type]  # it is a file of ours
+    return sql.SQL(re.sub("--.*", "", text))

@@ -1,4 +1,7 @@
-"""The row of a load: who runs it, how far it is. Whoever changes it names the run; one that was overtaken changes nothing."""
+"""The row of a load: who runs it, how far it is.
+
+Whoever changes it names the run; one that another has taken over changes nothing.
+"""
 
 import json
 import uuid
@@ -36,6 +39,7 @@ class Load:
     id: uuid.UUID
     application_id: uuid.UUID
     state: str
+    stage: str
     progress: int
     source: str
     run: uuid.UUID
@@ -60,7 +64,7 @@ class Load:
 
 
 def open_load(connection: Connection, request: Request) -> Load:
-    """Begin a load, or take over one that has broken off. What is staged of one that did not get to merging is dropped."""
+    """Begin a load, or take over one that has broken off: what it has staged counts if it got to merging."""
     require_tables(connection)
     require_application(connection, request.application_id)
     run = uuid.uuid4()
@@ -112,11 +116,8 @@ def give_up(connection: Connection, load: Load, why: str) -> None:
     """Nothing of it stays. Events go in the chunks they came in, the last first, so that it may be called again."""
     while True:
         with connection.transaction():
-            (left,) = connection.execute(statement("take_away"), {"load": load.id, "run": load.run}).fetchone() or (
-                None,
-            )
-        if left is None:
-            break
+            if not connection.execute(statement("take_away"), {"load": load.id, "run": load.run}).fetchone():
+                break
     with connection.transaction():
         change(connection, load, "fail_load", {"error": why})
         _drop(connection, load.staging)
@@ -131,6 +132,19 @@ def abort(connection: Connection, load: Load, why: str) -> None:
             note(connection, load, why)
     except Overtaken:
         _drop(connection, load.staging)
+
+
+def abandon(connection: Connection, load_id: uuid.UUID) -> Load:
+    """Take a load over that is not all there, and give it up."""
+    run = uuid.uuid4()
+    with connection.transaction():
+        load = find(connection, load_id, lock=True)
+        if load.is_loaded or load.is_stream:
+            raise LoadProblem(f"The load {load.id} is {load.state}: cancel it through the API.")
+        connection.execute(statement("take_over"), {"load": load.id, "run": run, "per_second": None})
+    if load.state in {"loading", "merging"}:
+        give_up(connection, find(connection, load_id), "It was abandoned.")
+    return find(connection, load_id)
 
 
 def note(connection: Connection, load: Load, problem: str) -> None:

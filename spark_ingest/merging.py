@@ -105,7 +105,7 @@ def _plan_chunks(connection: Connection, load: Load, *, first: int) -> None:
 
 
 def _merge_chunks(connection: Connection, load: Load) -> None:
-    connection.execute("SET enable_seqscan = off; SET enable_bitmapscan = off")  # the index has them in order
+    connection.execute(statement("merge_settings"))
     while _merge_chunk(connection, load):
         pass
 

@@ -61,7 +61,7 @@ def read_options(given: Mapping[str, str]) -> Options:
         block=given.get("block"),
         unreadable=given.get("unreadable"),
         skip_refused=refused == "skip",
-        per_second=_parsed(given, "per_second", _positive, "a whole number from 1 on"),
+        per_second=_parsed(given, "per_second", positive, "a whole number from 1 on"),
         source=given.get("source", "")[:1000],
         actor=given.get("actor", "")[:150],
         run=_parsed(given, "run", uuid.UUID, "a UUID"),
@@ -78,7 +78,7 @@ def _parsed(given: Mapping[str, str], name: str, parse: Callable[[str], Any], wa
         raise LoadProblem(f"The option {name} must be {wanted}, not {value!r}.") from None
 
 
-def _positive(value: str) -> int:
+def positive(value: str) -> int:
     number = int(value)
     if number < 1:
         raise ValueError

@@ -73,7 +73,7 @@ def _field(batch: pa.RecordBatch, layout: Layout, field: str, check: Callable[[A
         values = column.to_pylist()
     else:
         values = _as_text(column)
-    checked = []
+    checked: Values = []
     for row, value in enumerate(values):
         if value is None:
             if field in REQUIRED:
@@ -93,7 +93,7 @@ def _refuse(reasons: Reasons, row: int, field: str, why: str) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _microseconds(column: pa.Array) -> Values:

@@ -22,7 +22,7 @@ from spark_ingest.layout import layout
 from spark_ingest.loads import Load, Request
 from spark_ingest.merging import close_staging, merge, merge_batch, total
 from spark_ingest.options import Options, read_options
-from spark_ingest.problems import LoadProblem
+from spark_ingest.problems import LoadProblem, Overtaken
 from spark_ingest.reading import Rules
 from spark_ingest.staging import Staged, stage
 
@@ -43,7 +43,7 @@ class Hook0DataSource(DataSource):
         options = read_options(self.options)
         return LoadWriter(options, *_open(options, schema, is_stream=False))
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":
+    def streamWriter(self, schema: StructType, overwrite: bool) -> "StreamWriter":  # noqa: N802 - Spark's
         options = read_options(self.options)
         if options.load_id is None:
             raise LoadProblem("A stream needs the option load_id: a UUID of your choice, the same at every start.")
@@ -63,7 +63,10 @@ def _open(options: Options, schema: StructType, *, is_stream: bool) -> tuple[Loa
         rules = make_rules(options, schema, loads.event_types(connection, options.application_id))
         if options.run is None:
             return loads.open_load(connection, request), rules
-        return loads.find(connection, request.load_id), rules
+        load = loads.find(connection, request.load_id)
+        if load.run != options.run:
+            raise Overtaken(f"Another run has taken the load {load.id} over.")
+        return load, rules
 
 
 def make_rules(options: Options, schema: StructType, event_types: frozenset[str]) -> Rules:

@@ -19,7 +19,7 @@ COPY_ROWS = 10_000  # at a time, so that memory does not depend on the batches o
 
 @dataclass(frozen=True)
 class Staged:
-    """What a task has done. Rows of a task that Spark does not count, because another did the same, are dropped by this."""
+    """What a task has done; rows of an attempt that Spark does not count, for another did the same, are dropped."""
 
     attempt: int = 0
     rows: int = 0

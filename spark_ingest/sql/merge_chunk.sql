@@ -6,7 +6,7 @@ WITH added AS (
   SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, metadata, occurred_at,
          clock_timestamp(), ordering_key, 30, deliver_at, backoff_schedule::integer[]
     FROM {staging}
-   WHERE (occurred_at, place) > (%(after)s::timestamptz, %(after_place)s::bigint)
+   WHERE (occurred_at, place) > (coalesce(%(after)s::timestamptz, '-infinity'), coalesce(%(after_place)s::bigint, 0))
      AND (occurred_at, place) <= (%(until)s::timestamptz, %(until_place)s::bigint)
    ORDER BY occurred_at, place
   ON CONFLICT (application_id, event_id) DO NOTHING
@@ -17,5 +17,5 @@ UPDATE bulk_load_chunk
  WHERE load_id = %(load)s AND number = %(number)s
 RETURNING cardinality(events), (
   SELECT count(*) FROM {staging}
-   WHERE (occurred_at, place) > (%(after)s::timestamptz, %(after_place)s::bigint)
+   WHERE (occurred_at, place) > (coalesce(%(after)s::timestamptz, '-infinity'), coalesce(%(after_place)s::bigint, 0))
      AND (occurred_at, place) <= (%(until)s::timestamptz, %(until_place)s::bigint))

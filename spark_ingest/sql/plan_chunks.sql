@@ -9,5 +9,5 @@ ends AS (
 )
 INSERT INTO bulk_load_chunk (load_id, number, after_occurred_at, after_place, until_occurred_at, until_place)
 SELECT %(load)s, %(first)s - 1 + row_number() OVER w,
-       coalesce(lag(occurred_at) OVER w, '-infinity'), coalesce(lag(place) OVER w, -9223372036854775808), occurred_at, place
+       lag(occurred_at) OVER w, lag(place) OVER w, occurred_at, place
   FROM ends WINDOW w AS (ORDER BY n)
