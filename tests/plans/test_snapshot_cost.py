@@ -36,7 +36,7 @@ def cost(transactional_db):
     """The pages that each statement touches, with so many pending and so many empty lanes."""
     subscription = make_fifo(make_application()).id
     intervals = jobs.intervals()
-    parameters = {
+    parameters: dict[str, Any] = {
         "most": settings.METRICS_SUBSCRIPTIONS,
         "jobs": list(intervals),
         "intervals": list(intervals.values()),
