@@ -15,6 +15,11 @@ GAUGES = {
     "hook0_pumps": "Pumps that have given a sign of life, by the workers whose work they do.",
     "hook0_oldest_due_seconds": "For how long the oldest due work of these workers has waited for a pump.",
     "hook0_circuits": "Subscriptions whose circuit is not closed.",
+    "hook0_bulk_loads": "Bulk loads, by state.",
+    "hook0_bulk_load_loaded_ratio": "How much of a bulk load is in the database.",
+    "hook0_bulk_load_released_ratio": "How much of its events are released as deliveries.",
+    "hook0_bulk_load_rows_merged": "Rows of a bulk load that are events now, or were duplicates.",
+    "hook0_bulk_load_events_released": "Events of a bulk load that are released.",
     "hook0_job_interval_seconds": "How often a job on the clock is due.",
     "hook0_job_last_success_timestamp_seconds": (
         "When a job on the clock last went well; where it never did, since when it is known."

@@ -23,7 +23,7 @@ from monitoring.models import Snapshot
 SQL = Path(__file__).parent / "sql"
 STATEMENTS = (
     "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "circuits", "jobs",
-    "retention", "connections", "database", "tables",
+    "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
 )  # fmt: skip
 INTERVAL_SECONDS = 5.0
 SHARE = 20

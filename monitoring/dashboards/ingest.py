@@ -59,6 +59,36 @@ INGEST = Dashboard(
             warn=0.01,
         ),
         Panel(
+            "How far are bulk loads?",
+            "Loaded is in the database, released is handed to the queue. One that stands still is paused, or its Spark "
+            "job is gone: run it again with the same id.",
+            "percentunit",
+            {
+                "{{load}} loaded": "max by (load) (hook0_bulk_load_loaded_ratio)",
+                "{{load}} released": "max by (load) (hook0_bulk_load_released_ratio)",
+            },
+            "/events/event/",
+        ),
+        Panel(
+            "How fast do bulk loads go?",
+            "Rows that become events, and events that become deliveries, per second. The release makes room for live "
+            "traffic.",
+            "cps",
+            {
+                "merged": "sum(clamp_min(deriv(hook0_bulk_load_rows_merged[$__rate_interval]), 0))",
+                "released": "sum(clamp_min(deriv(hook0_bulk_load_events_released[$__rate_interval]), 0))",
+            },
+            "/events/event/",
+        ),
+        Panel(
+            "Which bulk loads are there?",
+            "By state. failed has left nothing behind, and says why: mend it, and run it again with the same id.",
+            "short",
+            {"{{state}}": "max by (state) (hook0_bulk_loads)"},
+            "/events/event/",
+            stacked=True,
+        ),
+        Panel(
             "Who comes too often?",
             "Requests per second that were answered 429. Raise HOOK0_TOKEN_RATE or HOOK0_ADDRESS_RATE, or ask the "
             "client "

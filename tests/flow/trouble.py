@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import requests
 
 from hook0.receiver import Behaviour, Receiver, start_in_thread
@@ -38,6 +39,15 @@ class Watched:
             **{"is_enabled": True, "event_types": [TYPE], "labels": {"watch": label}, "target": target, **overrides},
         )["subscription_id"]  # fmt: skip
 
+    def _load(self) -> None:
+        """A bulk load that somebody has paused."""
+        with psycopg.connect(self.product.credentials.database_url, autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO bulk_load (id, application_id, state, progress, rows_merged, events_count,"
+                " events_released) VALUES (gen_random_uuid(), %s, 'paused', 100, 500, 500, 200)",
+                [self.product.credentials.application_id],
+            )
+
     def send(self, label: str, count: int = 1) -> None:
         for _ in range(count):
             call(self.product, "POST", "event/", **self._event(label))
@@ -63,6 +73,7 @@ class Watched:
         self.subscribe("/dead", retry_policy={"schedule_ms": [100]})
         self.send("held", 3)
         self.send("blocked", 3)
+        self._load()
         self._traffic.start()
 
     def _keep_sending(self) -> None:

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from prometheus_client import Counter, Histogram
 
 from delivery.models import Lane
+from events.models import BulkLoad
 from monitoring import counters
 from monitoring.tables import TableCollector
 from tests.factories import make_application, make_fifo, publish
@@ -30,6 +31,7 @@ def test_the_page_has_every_metric_with_its_labels_and_no_other():
     application = make_application()
     make_fifo(application)
     publish(application)
+    BulkLoad.objects.create(application=application)
     Lane.objects.update(since=Now() - timedelta(minutes=1))
     tables = TableCollector()
     tables.look()

@@ -13,6 +13,7 @@ from delivery import maintenance
 from delivery.audit import Operator
 from delivery.lanes import pause
 from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
+from events.models import BulkLoad
 from monitoring import gauges, snapshot
 from monitoring.models import JobRound, Snapshot
 from monitoring.tables import STALE_SECONDS, TableCollector
@@ -51,6 +52,7 @@ def hold(lane: Lane, phase: Phase, *, minutes: float, tries: int) -> None:
 
 def test_every_gauge_has_a_statement_and_every_value_a_gauge(application):
     make_fifo(application)
+    BulkLoad.objects.create(application=application)
     publish(application)
     assert {sample.name for sample in snapshot.take()} == set(gauges.GAUGES)
 
@@ -178,6 +180,19 @@ def test_jobs_are_those_of_the_clock_with_when_they_last_went_well(db):
     assert taken("hook0_job_last_success_timestamp_seconds")["keep_partitions",] < time.time() - 3000
     assert ("of another release",) not in succeeded
     assert taken("hook0_job_interval_seconds").keys() == succeeded.keys()
+
+
+def test_bulk_loads_show_how_far_they_are(application):
+    under_way = BulkLoad.objects.create(
+        application=application, state="releasing", progress=100, rows_merged=12, events_count=10, events_released=4
+    )
+    BulkLoad.objects.create(application=application, state="done", progress=100, finished_at=Now())
+    loads = taken("hook0_bulk_loads")
+    assert (loads["releasing",], loads["done",], loads["failed",]) == (1, 1, 0)
+    assert taken("hook0_bulk_load_loaded_ratio") == {(str(under_way.id),): 1.0}
+    assert taken("hook0_bulk_load_released_ratio") == {(str(under_way.id),): 0.4}
+    assert taken("hook0_bulk_load_rows_merged") == {(str(under_way.id),): 12}
+    assert taken("hook0_bulk_load_events_released") == {(str(under_way.id),): 4}
 
 
 def test_the_days_of_the_log_reach_ahead(db):
