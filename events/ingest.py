@@ -35,6 +35,8 @@ class NewEvent:
     priority: int = 100
     deliver_at: datetime | None = None
     backoff_schedule: list[int] | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
 
 
 class Fate(Enum):

@@ -463,7 +463,7 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CORS_URLS_REGEX = "^/api/"
 CORS_ALLOW_METHODS = ["GET", "POST", "PUT", "DELETE"]
-CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options"]
+CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options", "traceparent", "tracestate"]
 CORS_EXPOSE_HEADERS = ["Link", "Retry-After", "X-Request-Id", "x-ratelimit-after"]
 CORS_PREFLIGHT_MAX_AGE = 3600
 # Events are bounded by events/limits.py; a request body of the API by 2 MiB.

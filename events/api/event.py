@@ -13,6 +13,7 @@ from events import hooks, limits
 from events.ingest import Fate, ingest
 from events.problems import EventAlreadyIngested
 from events.reading import read_application, read_event
+from events.tracing import read_trace
 from tenants.addresses import client_address
 from tenants.authentication import require_application
 from tenants.fields import StringMap, no_control_characters
@@ -71,7 +72,7 @@ class EventView(APIView):
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)
         require_application(request, application_id)
-        event = read_event(request.data, now=datetime.now(UTC))
+        event = read_event(request.data, now=datetime.now(UTC), trace=read_trace(request.headers))
         (ingested,) = ingest(application_id, [event], ip=client_address(request))
         hooks.ingested("single", [ingested.fate.value])
         if ingested.fate is Fate.UNKNOWN_TYPE:

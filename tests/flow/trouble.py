@@ -71,6 +71,9 @@ class Watched:
         )
         self.receiver.behaviours["/dead"] = Behaviour(status=404)  # no outage: no circuit opens
         self.subscribe("/dead", retry_policy={"schedule_ms": [100]})
+        self.receiver.behaviours["/down"] = Behaviour(status=503)
+        self.subscribe("/down", retry_policy={"schedule_ms": [100] * 20})
+        self.send("down", 5)
         self.send("held", 3)
         self.send("blocked", 3)
         self._load()
