@@ -57,8 +57,10 @@ def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
             subscription.save(update_fields=["is_enabled", "disabled_reason", "updated_at"])
             reason = Operator("hook0", subscription.disabled_reason)
             record(reason, "disable_subscription", subscription_id=subscription.pk)
-            ids = {"subscription_id": subscription.pk, "application_id": subscription.application_id}
-            logger.warning("Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason, extra=ids)
+            ids = {"subscription_id": str(subscription.pk), "application_id": str(subscription.application_id)}
+            logger.warning(
+                "Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason, extra={"fields": ids}
+            )
     return [subscription.pk for subscription in failing]
 
 

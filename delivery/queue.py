@@ -19,7 +19,7 @@ from delivery.attempt_ids import attempt_id
 from delivery.claimed import Claimed
 from delivery.outcome import Outcome
 from delivery.retry import Decision
-from delivery.statements import statement
+from delivery.statements import positional, statement
 from subscriptions.models import PUBLIC_POOL
 
 logger = logging.getLogger(__name__)
@@ -162,7 +162,7 @@ class Queue:
         )
         for subscription_id, opens, until in changed:
             if opens:
-                ids = {"subscription_id": subscription_id}
+                ids = {"fields": {"subscription_id": str(subscription_id)}}
                 logger.warning("The circuit of subscription %s is open until %s", subscription_id, until, extra=ids)
 
     def light_beacon(self, seconds: float) -> None:
@@ -304,7 +304,8 @@ class Queue:
         return {key: rest for key, *rest in self._execute(name, **parameters)}
 
     def _execute(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        cursor = self._live().execute(statement(name), parameters, binary=True)
+        text, names = positional(statement(name))
+        cursor = psycopg.RawCursor(self._live()).execute(text, [parameters[each] for each in names], binary=True)
         return cursor.fetchall() if cursor.description else []
 
     def _live(self) -> Connection:

@@ -6,12 +6,6 @@ from datetime import UTC, datetime
 
 from hook0.request_ids import request_id
 
-# What may be given along as `extra`. Not whatever is: Django's own records come with whole requests.
-FIELDS = (
-    "application_id", "subscription_id", "lane_id", "event_id", "delivery_id", "request_attempt_id",
-    "retry_count", "error", "why",
-)  # fmt: skip
-
 
 class Line(logging.Formatter):
     """For people: `WARNING delivery.doorbell: what happened [request id]`."""
@@ -28,7 +22,7 @@ class Json(logging.Formatter):
     """For machines: an object on each line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        entry: dict[str, str | int] = {
+        entry = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
@@ -36,9 +30,7 @@ class Json(logging.Formatter):
         }
         if request_id.get():
             entry["request_id"] = request_id.get()
-        for name in FIELDS:
-            if (value := getattr(record, name, None)) is not None:
-                entry[name] = value if isinstance(value, int) else str(value)
+        entry |= getattr(record, "fields", {})
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry)

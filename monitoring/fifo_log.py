@@ -24,11 +24,11 @@ def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
         if claimed.lane_id is None:
             continue
         ids = {
-            "subscription_id": claimed.subscription_id,
-            "application_id": claimed.application_id,
+            "subscription_id": str(claimed.subscription_id),
+            "application_id": str(claimed.application_id),
             "lane_id": claimed.lane_id,
-            "event_id": claimed.event_id,
-            "delivery_id": claimed.delivery_id,
+            "event_id": str(claimed.event_id),
+            "delivery_id": str(claimed.delivery_id),
             "retry_count": claimed.tries - 1,
             "error": each.outcome and each.outcome.error_name,
         }
@@ -37,14 +37,14 @@ def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
                 "[FIFO] Subscription %s blocked - waiting for request attempt %s to complete",
                 claimed.subscription_id,
                 claimed.delivery_id,
-                extra=ids,
+                extra={"fields": ids},
             )
         elif verdict == "block":
             logger.warning(
                 "[FIFO] Subscription %s blocked - request attempt %s has used up its retries: retry or skip it",
                 claimed.subscription_id,
                 claimed.delivery_id,
-                extra=ids,
+                extra={"fields": ids},
             )
 
 
@@ -59,7 +59,7 @@ def report_held_lanes() -> int:
             lane.seconds,
             lane.retry_count,
             lane.max_retries,
-            extra=_ids(lane),
+            extra={"fields": _ids(lane)},
         )
     return len(news)
 
@@ -76,12 +76,12 @@ def _not_yet_said(held: Iterable[HeldLane]) -> Iterable[HeldLane]:
 
 def _ids(lane: HeldLane) -> dict[str, Any]:
     return {
-        "subscription_id": lane.subscription_id,
-        "application_id": lane.application_id,
+        "subscription_id": str(lane.subscription_id),
+        "application_id": str(lane.application_id),
         "lane_id": lane.lane_id,
-        "event_id": lane.event_id,
-        "delivery_id": lane.delivery_id,
-        "request_attempt_id": lane.request_attempt_id,
+        "event_id": str(lane.event_id),
+        "delivery_id": str(lane.delivery_id),
+        "request_attempt_id": str(lane.request_attempt_id),
         "retry_count": lane.retry_count,
         "why": lane.why,
     }

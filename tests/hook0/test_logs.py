@@ -2,11 +2,13 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
-import uuid
 from datetime import datetime
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from hook0.logs import Json, Line
@@ -73,9 +75,23 @@ def test_errors_carry_one_too_and_nothing_of_a_request_stays_behind():
     assert request_id.get() == ""
 
 
-def test_the_ids_that_are_given_along_are_in_the_object_and_nothing_else_is():
-    line = logging.makeLogRecord({"msg": "held", "subscription_id": uuid.UUID(int=1), "lane_id": 7, "error": None})
-    line.request = "a whole request, with ?key=secret"
-    entry = json.loads(Json().format(line))
-    assert (entry["subscription_id"], entry["lane_id"]) == (str(uuid.UUID(int=1)), 7)
-    assert set(entry) == {"time", "level", "logger", "message", "subscription_id", "lane_id"}
+@pytest.mark.parametrize("form", ["json", "line"])
+def test_the_web_server_writes_its_own_lines_as_the_others_are(form):
+    program = (
+        "import json, granian.log as log\n"
+        "log.configure_logging(log.LogLevels.info, json.load(open('hook0/server_log.json')))\n"
+        "log.logger.warning('Unexpected exit from worker-1')"
+    )
+    environment = {**os.environ, "HOOK0_LOG_FORMAT": form}
+    line = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    if form == "json":
+        assert json.loads(line)["message"] == "Unexpected exit from worker-1"
+    else:
+        assert line == "WARNING _granian: Unexpected exit from worker-1\n"

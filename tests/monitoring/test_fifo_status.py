@@ -186,4 +186,4 @@ def test_what_is_said_has_the_duration_and_the_retries(failing, pump, caplog):
     assert message.startswith(f"[FIFO] Subscription {failing.id} blocked for 40")
     assert message.endswith("s - current attempt on retry 1/15")
     assert record.levelname == "WARNING"
-    assert {"lane_id", "delivery_id", "event_id", "request_attempt_id"} <= vars(record).keys()
+    assert {"lane_id", "delivery_id", "event_id", "request_attempt_id"} <= vars(record)["fields"].keys()

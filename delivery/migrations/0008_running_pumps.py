@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("delivery", "0006_lists_in_pages"),
+        ("delivery", "0007_begin_anew"),
         ("subscriptions", "0004_tripped_circuits"),
     ]
 
