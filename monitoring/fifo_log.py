@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+from delivery.attempt_ids import attempt_id
 from delivery.queue import Ended
 from monitoring.held import HeldLane, held_lanes
 
@@ -21,14 +22,17 @@ def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
     """Say which heads hold their lanes back from now on: a first try that failed, or retries that are used up."""
     for each in ended:
         claimed, verdict = each.claimed, each.decision.verdict
-        if claimed.lane_id is None:
+        if claimed.lane_id is None or verdict not in {"retry", "block"}:
             continue
+        # What is waited for is the next try; after the last one, there is none.
+        attempt = attempt_id(claimed.delivery_id, claimed.try_number + (verdict == "retry"))
         ids = {
             "subscription_id": str(claimed.subscription_id),
             "application_id": str(claimed.application_id),
             "lane_id": claimed.lane_id,
             "event_id": str(claimed.event_id),
             "delivery_id": str(claimed.delivery_id),
+            "request_attempt_id": str(attempt),
             "retry_count": claimed.tries - 1,
             "error": each.outcome and each.outcome.error_name,
         }
@@ -36,14 +40,14 @@ def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
             logger.info(
                 "[FIFO] Subscription %s blocked - waiting for request attempt %s to complete",
                 claimed.subscription_id,
-                claimed.delivery_id,
+                attempt,
                 extra={"fields": ids},
             )
         elif verdict == "block":
             logger.warning(
                 "[FIFO] Subscription %s blocked - request attempt %s has used up its retries: retry or skip it",
                 claimed.subscription_id,
-                claimed.delivery_id,
+                attempt,
                 extra={"fields": ids},
             )
 

@@ -13,6 +13,7 @@ GAUGES = {
     "hook0_in_flight": "Deliveries under lease: being sent right now.",
     "hook0_dead_letters": "Deliveries that were given up and are kept; beyond 100,000 an estimate.",
     "hook0_pumps": "Pumps that have given a sign of life, by the workers whose work they do.",
+    "hook0_worker_pumps": "Pumps that have given a sign of life, by the name they were started with.",
     "hook0_oldest_due_seconds": "For how long the oldest due work of these workers has waited for a pump.",
     "hook0_circuits": "Subscriptions whose circuit is not closed.",
     "hook0_bulk_loads": "Bulk loads, by state.",

@@ -9,9 +9,9 @@ WORKERS = Dashboard(
     [
         Panel(
             "Which pumps are alive?",
-            "Signs of life of the last 30 s, by whose work they do. 0: start the worker of that name.",
+            "Signs of life of the last 30 s, by the name of the worker. 0: start the worker of that name.",
             "short",
-            {"{{pool}}": "max by (pool) (hook0_pumps)"},
+            {"{{worker}}": "max by (worker) (hook0_worker_pumps)"},
             "/delivery/runningpump/",
         ),
         Panel(

@@ -10,6 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db.models.functions import Now
 
+from delivery.attempts import Sought, find_attempts
 from delivery.audit import Operator
 from delivery.lanes import pause
 from delivery.models import Lane, Phase, RequestAttempt
@@ -130,8 +131,10 @@ def test_the_first_failure_is_said_once_with_ids_and_without_the_payload(failing
         pump.run()
     (record,) = caplog.records
     head = RequestAttempt.objects.order_by("lane_seq").first()
+    pending = find_attempts(Sought(failing.application_id, states=["waiting"]), most=10)
+    (next_try,) = [each for each in pending if each.id.int >> 16 == head.id.int >> 16]
     assert record.getMessage() == (
-        f"[FIFO] Subscription {failing.id} blocked - waiting for request attempt {head.id} to complete"
+        f"[FIFO] Subscription {failing.id} blocked - waiting for request attempt {next_try.id} to complete"
     )
     line = Json().format(record)
     assert "a secret" not in line
@@ -141,6 +144,7 @@ def test_the_first_failure_is_said_once_with_ids_and_without_the_payload(failing
     assert entry["delivery_id"] == str(head.id)
     assert entry["event_id"] == str(head.event.event_id)
     assert entry["lane_id"] == head.lane_id
+    assert entry["request_attempt_id"] == str(next_try.id)
     assert entry["error"] == "E_HTTP"
 
 

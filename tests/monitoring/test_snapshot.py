@@ -136,8 +136,10 @@ def test_a_worker_that_has_stopped_shows_as_no_pump_and_as_work_that_is_due(appl
     assert due["tokyo",] == pytest.approx(180, abs=30)
 
     theirs = type(queue)(open_connection, lease_margin=15.0, process="tokyo:1", worker="tokyo")
+    assert taken("hook0_worker_pumps") == {("everybody",): 1, ("tokyo",): 0}
     theirs.give_sign_of_life()
     assert taken("hook0_pumps") == {("everybody",): 1, ("tokyo",): 1}
+    assert taken("hook0_worker_pumps") == {("everybody",): 1, ("tokyo",): 1}
     with connection.cursor() as cursor:
         cursor.execute("UPDATE running_pump SET seen_at = now() - interval '1 min'")
     assert taken("hook0_pumps") == {("everybody",): 0, ("tokyo",): 0}
