@@ -5,8 +5,9 @@ many of them (monitoring.own_series).
 """
 
 from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime
 
 from django.conf import settings
 from prometheus_client import Counter, Histogram
@@ -105,20 +106,25 @@ def _order(ended: Ended) -> str:
 
 
 def _count_waits(sent: Sequence[Ended], order: str) -> None:
-    queued, acknowledged, turns = [], [], []
+    queued, acknowledged = [], []
+    turns = defaultdict(list)
     for each in sent:
         claimed, outcome, picked_at = each.claimed, each.outcome, each.picked_at
         if picked_at is None or outcome is None:
             continue
         if claimed.visit_began == claimed.leased_at:  # who comes after, in the same visit, is due when its turn comes
-            queued.append(max(0.0, (picked_at - claimed.due_at).total_seconds()))
+            queued.append(_seconds(claimed.due_at, picked_at))
         if each.decision.verdict == "done":
-            ended_at = picked_at + timedelta(milliseconds=outcome.elapsed_ms or 0)
-            acknowledged.append(max(0.0, (ended_at - claimed.received_at).total_seconds()))
+            acknowledged.append(_seconds(claimed.received_at, picked_at) + (outcome.elapsed_ms or 0) / 1000)
         if order == "fifo" and claimed.try_number == 1:
-            turns.append((claimed.subscription_id, max(0.0, (picked_at - claimed.created_at).total_seconds())))
+            waited = _seconds(claimed.created_at, picked_at)
+            turns[own_series.label(claimed.subscription_id, worth_one=waited >= WAITS[0])].append(waited)
     if sent:
         observe_all(QUEUE_SECONDS.labels(order), queued)
         observe_all(DELIVERY_SECONDS.labels(order), acknowledged)
-    for subscription_id, waited in turns:
-        BLOCKED_SECONDS.labels(own_series.label(subscription_id, worth_one=waited >= WAITS[0])).observe(waited)
+    for subscription, waits in turns.items():
+        observe_all(BLOCKED_SECONDS.labels(subscription), waits)
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    return max(0.0, (until - since).total_seconds())
