@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 import orjson
@@ -39,7 +39,7 @@ class NewEvent:
     tracestate: str | None = None
 
 
-class Fate(Enum):
+class Fate(StrEnum):
     CREATED = "created"
     DUPLICATE = "duplicate"
     UNKNOWN_TYPE = "unknown type"
