@@ -537,6 +537,8 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
+        # Ours say for themselves what is said: Celery sets the level of the root as its own command line has it.
+        **{app: {"level": LOG_LEVEL} for app in ("tenants", "subscriptions", "delivery", "events", "monitoring")},
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},

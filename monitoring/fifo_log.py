@@ -2,6 +2,8 @@
 
 import logging
 import math
+import time
+import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,14 +17,19 @@ logger = logging.getLogger(__name__)
 FIRST_SECONDS = 60.0  # then after twice as long, and so on
 MOST = 100  # lanes that are looked at in a round, the longest held first
 
+QUIET_SECONDS = 10.0  # of a process, after it has said that a subscription begins to wait
+REMEMBERED = 10_000
+
 _reported: dict[tuple[int, datetime], int] = {}
+_spoke_at: dict[tuple[uuid.UUID, str], float] = {}
 
 
 def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
     """Say which heads hold their lanes back from now on: a first try that failed, or retries that are used up."""
     for each in ended:
         claimed, verdict = each.claimed, each.decision.verdict
-        if claimed.lane_id is None or verdict not in {"retry", "block"}:
+        begins = verdict == "block" or (verdict == "retry" and claimed.tries == 1)
+        if claimed.lane_id is None or not begins or not _may_speak((claimed.subscription_id, verdict)):
             continue
         # What is waited for is the next try; after the last one, there is none.
         attempt = attempt_id(claimed.delivery_id, claimed.try_number + (verdict == "retry"))
@@ -36,20 +43,31 @@ def report_blocks(ended: Sequence[Ended], _seconds: float) -> None:
             "retry_count": claimed.tries - 1,
             "error": each.outcome and each.outcome.error_name,
         }
-        if verdict == "retry" and claimed.tries == 1:
+        if verdict == "retry":
             logger.info(
                 "[FIFO] Subscription %s blocked - waiting for request attempt %s to complete",
                 claimed.subscription_id,
                 attempt,
                 extra={"fields": ids},
             )
-        elif verdict == "block":
+        else:
             logger.warning(
                 "[FIFO] Subscription %s blocked - request attempt %s has used up its retries: retry or skip it",
                 claimed.subscription_id,
                 attempt,
                 extra={"fields": ids},
             )
+
+
+def _may_speak(about: tuple[uuid.UUID, str]) -> bool:
+    """One line says enough of a subscription with a thousand lanes that fail together."""
+    now = time.monotonic()
+    if now - _spoke_at.get(about, -QUIET_SECONDS) < QUIET_SECONDS:
+        return False
+    if len(_spoke_at) >= REMEMBERED:
+        _spoke_at.clear()
+    _spoke_at[about] = now
+    return True
 
 
 def report_held_lanes() -> int:

@@ -110,6 +110,12 @@ def test_fifo_status_shows_what_the_dashboard_shows(watched):
     assert why[watched.held] == "retrying"
 
 
+def test_the_log_says_which_subscriptions_wait(watched):
+    said = f"[FIFO] Subscription {watched.held} blocked - waiting for request attempt "
+    wait_until(lambda: said in watched.product.output, said)
+    assert f"[FIFO] Subscription {watched.blocked} blocked - request attempt " in watched.product.output
+
+
 def test_the_product_is_ready_and_says_so(watched):
     origin = watched.product.credentials.api_url.removesuffix("/api/v1")
     assert requests.get(f"{origin}/livez", timeout=30).status_code == 200

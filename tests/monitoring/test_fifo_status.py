@@ -34,6 +34,7 @@ def failing(receiver):
 @pytest.fixture(autouse=True)
 def nothing_is_reported():
     fifo_log._reported.clear()
+    fifo_log._spoke_at.clear()
 
 
 def age(subscription, seconds: float) -> None:
@@ -146,6 +147,17 @@ def test_the_first_failure_is_said_once_with_ids_and_without_the_payload(failing
     assert entry["lane_id"] == head.lane_id
     assert entry["request_attempt_id"] == str(next_try.id)
     assert entry["error"] == "E_HTTP"
+
+
+def test_many_lanes_that_fail_together_are_one_line(receiver, pump, caplog):
+    receiver.behaviours["/fails"] = Behaviour(status=400)
+    subscription = make_fifo(make_application(), url=f"http://127.0.0.1:{receiver.port}/fails", fifo_key="ordering_key")
+    for key in "abcdef":
+        publish(subscription.application, ordering_key=key)
+    with caplog.at_level(logging.INFO, "monitoring"):
+        pump.run()
+    assert len(held_lanes()) == 6
+    assert len(caplog.records) == 1
 
 
 def test_a_head_that_has_used_up_its_retries_is_a_warning(receiver, pump, caplog):
