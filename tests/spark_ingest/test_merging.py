@@ -59,11 +59,11 @@ def break_after(monkeypatch, chunks):
     """Each connection that merges stops after so many chunks, as if its process had been shot."""
     merge_chunk = merging._merge_chunk
 
-    def shot(connection, load, left=threading.local()):  # noqa: B008
+    def shot(connection, load, on_conflict, left=threading.local()):  # noqa: B008
         left.chunks = getattr(left, "chunks", chunks) - 1
         if left.chunks < 0:
             raise RuntimeError("shot")
-        return merge_chunk(connection, load)
+        return merge_chunk(connection, load, on_conflict)
 
     monkeypatch.setattr(merging, "_merge_chunk", shot)
 
