@@ -36,7 +36,7 @@ def _watch(spark: SparkSession, url: str, load: Load, out: TextIO, over: threadi
         with connect(url, purpose="progress") as connection:
             while not over.wait(SECONDS):
                 line = _line(spark, connection, load)
-                if line != last and (out.isatty() or line.split("%")[0] != last.split("%", maxsplit=1)[0]):
+                if line != last and (out.isatty() or line[:2] != last[:2]):  # elsewhere, at every tenth percent
                     out.write(f"\r\033[K{line}" if out.isatty() else f"{line}\n")
                     out.flush()
                     last = line
