@@ -50,7 +50,8 @@ def _line(spark: SparkSession, connection: Connection, load: Load) -> str:
     now = loads.find(connection, load.id)
     if now.state == "loading":
         tracker = spark.sparkContext.statusTracker()
-        running = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each))]
+        stages = [info for each in tracker.getActiveStageIds() if (info := tracker.getStageInfo(each))]
+        running = [info for info in stages if info.name.startswith("save ")]  # not what sends small tables around
         done, tasks = sum(each.numCompletedTasks for each in running), sum(each.numTasks for each in running)
         progress = 50 * done // tasks if tasks else now.progress
         loads.say(connection, load, f"reading and copying: {done} of {tasks} tasks", progress=progress)
