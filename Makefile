@@ -7,6 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 CLIENT := hook0-client==2.0.3
+NODE_CLIENT := hook0-client@1.1.0
 
 .DEFAULT_GOAL := help
 .PHONY: help run demo test bench check format clean
@@ -20,7 +21,7 @@ run: $(VENV)/.run ## Run everything here, in the foreground: PostgreSQL, a broke
 demo: $(VENV)/.run ## Beside `make run`: watch ordered deliveries, failures and retries
 	@$(BIN)/python manage.py demo $(ARGS)
 
-test: $(VENV)/.dev $(VENV)/.client ## Test; ARGS="tests/delivery -x" goes to pytest
+test: $(VENV)/.dev $(VENV)/.client $(VENV)/.node-client ## Test; ARGS="tests/delivery -x" goes to pytest
 	@$(BIN)/python -m pytest $(ARGS)
 
 bench: $(VENV)/.dev ## Measure deliveries beside their yardsticks; ARGS="lane --quick" for less
@@ -64,6 +65,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/pip
 $(VENV)/.client: Makefile | $(BIN)/pip
 	@$(PIP) --upgrade --target $(VENV)/clients/python $(CLIENT)
 	@touch $@
+
+$(VENV)/.node-client: Makefile | $(BIN)/pip
+	@if command -v npm >/dev/null; then \
+	npm install --silent --no-audit --no-fund --prefix $(VENV)/clients/node $(NODE_CLIENT) && touch $@; \
+	else echo "There is no npm: the test with hook0-client for JavaScript is left out"; fi
 
 $(BIN)/pip:
 	@$(PYTHON) -c '' 2>/dev/null || \

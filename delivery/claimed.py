@@ -11,11 +11,14 @@ from typing import Any
 class Claimed:
     """One claim: the epoch fences it. `leased_at` and `visit_began` are of the monotonic clock."""
 
+    leased_at: float
+    visit_began: float  # when this pump came to the lane
+
+    lane_id: int | None
+    lane_seq: int | None
     delivery_id: uuid.UUID
     event_pk: int
     subscription_id: uuid.UUID
-    lane_id: int | None
-    lane_seq: int | None
     epoch: int
     tries: int  # that the retry policy counts, this one included
     try_number: int  # no two tries of a delivery have the same
@@ -23,8 +26,6 @@ class Claimed:
     due_at: datetime
     is_cancelled: bool
     wait: float  # seconds to put it off: its event is delayed, or nobody may send to its endpoint now
-    leased_at: float
-    visit_began: float  # when this pump came to the lane
 
     event_id: uuid.UUID
     event_type: str

@@ -1,12 +1,13 @@
-"""Fan-out: a stored event becomes a delivery for every subscription that wants it."""
+"""Fan-out: an event becomes a delivery for every subscription that wants it."""
 
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from django.db import OperationalError, connection
-from psycopg.errors import DeadlockDetected
+from psycopg.errors import DeadlockDetected, SerializationFailure
 
 from delivery.statements import run
 
@@ -24,8 +25,20 @@ class Dispatched:
     expected: bool
 
 
-class StaleConfiguration(Exception):
-    """A subscription changed while its deliveries were made: roll back and begin anew."""
+@dataclass(frozen=True)
+class Stored:
+    """What became of a new event. Without a key it was not stored: sent before, or of a type that is not `known`."""
+
+    event_id: uuid.UUID
+    pk: int | None
+    received_at: datetime | None
+    known: bool
+
+
+def publish(application_id: uuid.UUID, events: str) -> tuple[list[Stored], Dispatched]:
+    """Store new events of an application, a list in JSON, and make their deliveries; both in this order."""
+    rows = run("fan_out", _NOTHING | {"new": events, "application": str(application_id)})
+    return [Stored(*row[:4]) for row in rows], _dispatched(rows)
 
 
 def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priority: int | None = None) -> Dispatched:
@@ -33,10 +46,16 @@ def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priorit
 
     Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own.
     """
-    parameters = {"events": list(event_pks), "only": only and str(only), "priority": priority}
-    ((deliveries, stale, expected),) = run("fan_out", parameters)
-    if stale:
-        raise StaleConfiguration
+    return _dispatched(
+        run("fan_out", _NOTHING | {"stored": list(event_pks), "only": only and str(only), "priority": priority})
+    )
+
+
+_NOTHING: dict[str, Any] = {"new": "[]", "application": None, "stored": [], "only": None, "priority": None}
+
+
+def _dispatched(rows: Sequence[tuple[Any, ...]]) -> Dispatched:
+    *_, deliveries, expected, _ = rows[0]
     return Dispatched(deliveries, bool(expected))
 
 
@@ -52,12 +71,8 @@ def persistently(transaction: Callable[[], T]) -> T:
     for _ in range(TRIES - 1):
         try:
             return transaction()
-        except (OperationalError, StaleConfiguration) as problem:
-            if not _may_pass(problem):
+        except OperationalError as problem:
+            # two transactions crossed; or a subscription was just changed (begin_anew)
+            if not isinstance(problem.__cause__, (DeadlockDetected, SerializationFailure)):
                 raise
     return transaction()
-
-
-def _may_pass(problem: Exception) -> bool:
-    """Whether another try may go through: a subscription was just changed, or two transactions crossed."""
-    return isinstance(problem, StaleConfiguration) or isinstance(problem.__cause__, DeadlockDetected)

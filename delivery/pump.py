@@ -120,19 +120,27 @@ class Pump:
         if self._clerk.is_away:
             return
         now = time.monotonic()
-        room = self._window - self._sender.in_flight - len(self._to_send) - len(self._ended)
-        may_record = bool(self._ended) and now >= self._write_at
-        may_claim = room > 0 and now >= self._look_at and not self._stopping()
+        may_record, may_claim = self._may_record(now), self._may_claim(now)
         give = self._clerk.send if self._sender.in_flight + len(self._to_send) > FEW else self._clerk.do
         if may_record and not (may_claim and self._claims_next):
             self._at_the_clerks, self._ended = self._ended, []
             self._claims_next = True
             give(self._queue.record, self._at_the_clerks)
         elif may_claim:
-            self._room_asked_for = room
+            self._room_asked_for = self._room
             self._claims_next = False
-            give(self._claim, room, now)
+            give(self._claim, self._room, now)
         self._take_paperwork()
+
+    @property
+    def _room(self) -> int:
+        return self._window - self._sender.in_flight - len(self._to_send) - len(self._ended)
+
+    def _may_record(self, now: float) -> bool:
+        return bool(self._ended) and now >= self._write_at
+
+    def _may_claim(self, now: float) -> bool:
+        return self._room > 0 and now >= self._look_at and not self._stopping()
 
     def _claim(self, room: int, now: float) -> list[Claimed]:
         if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
@@ -173,8 +181,11 @@ class Pump:
         return self._sender.in_flight >= 3 * quarter and self._requests[claimed.subscription_id] >= quarter > 0
 
     def _collect(self) -> None:
-        busy = self._to_send or (self._ended and time.monotonic() >= self._write_at and not self._clerk.is_away)
-        ended = self._sender.wait(0 if busy else self._pause)
+        """Wait for an answer, unless there is something else to do: a claim, too, is better made while a lane's webhook
+        is under way than when its answer is there to be recorded."""
+        now = time.monotonic()
+        paperwork = not self._clerk.is_away and (self._may_record(now) or self._may_claim(now))
+        ended = self._sender.wait(0 if self._to_send or paperwork else self._pause)
         self._ended += [self._judge(claimed, outcome) for claimed, outcome in ended]
 
     def _judge(self, claimed: Claimed, outcome: Outcome) -> Ended:

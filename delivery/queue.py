@@ -6,7 +6,7 @@ import math
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from delivery.attempt_ids import attempt_id
 from delivery.claimed import Claimed
 from delivery.outcome import Outcome
 from delivery.retry import Decision
-from delivery.statements import statement
+from delivery.statements import positional, statement
 from subscriptions.models import PUBLIC_POOL
 
 logger = logging.getLogger(__name__)
@@ -44,13 +44,13 @@ class Ended:
 
 
 class Lease(NamedTuple):
-    """A row of a claim, before its event and its subscription are read."""
+    """A delivery without order that is leased; its event and its subscription are still to be read."""
 
+    lane_id: None
+    lane_seq: None
     delivery_id: uuid.UUID
     event_pk: int
     subscription_id: uuid.UUID
-    lane_id: int | None
-    lane_seq: int | None
     epoch: int
     tries: int
     try_number: int
@@ -108,15 +108,14 @@ class Queue:
 
     def claim(self, room: int, *, now: datetime | None = None) -> list[Claimed]:
         """Lease up to `room` due deliveries. Pools take turns, and in each lanes and subscriptions without order do."""
-        began = time.monotonic()
         kinds = [self._claim_lanes, self._claim_loose]
-        leases: list[Lease] = []
+        claimed: list[Claimed] = []
         for pool in self._take_turns():
             for claim in kinds if self._lanes_first else reversed(kinds):
-                if room > len(leases):
-                    leases += claim(pool, room - len(leases), now)
+                if room > len(claimed):
+                    claimed += claim(pool, room - len(claimed), now)
         self._lanes_first = not self._lanes_first
-        return self._load(leases, began=began)
+        return self._with_permits(claimed)
 
     def _take_turns(self) -> list[int]:
         """The pools that this worker serves, another one first each time."""
@@ -144,7 +143,7 @@ class Queue:
             for lane, _, next_seq, epoch, tries in moved
             if next_seq is not None
         ]
-        return self._load(self._heads(going_on), began=began, visits=visits)
+        return self._with_permits(self._heads(going_on, began=began, visits=visits))
 
     def _keep_circuits(self, ended: Sequence[Ended]) -> None:
         signs = circuits.read_signs((each.claimed, each.outcome) for each in ended if each.outcome)
@@ -169,20 +168,24 @@ class Queue:
         """Tell publishers that nobody needs to ring for so long."""
         self._execute("light_beacon", seconds=seconds)
 
-    def _claim_lanes(self, pool: int, room: int, now: datetime | None) -> list[Lease]:
+    def _claim_lanes(self, pool: int, room: int, now: datetime | None) -> list[Claimed]:
+        began = time.monotonic()
         low = self._lanes_low[pool]
         lanes = self._execute("claim_lanes", pool=pool, room=room, now=now, low=low.mark(), margin=self.lease_margin)
         low.claimed([due for *_, due in lanes], full=len(lanes) == room)
-        return self._heads(lanes)
+        return self._heads(lanes, began=began, visits={})
 
-    def _heads(self, lanes: Sequence[tuple[Any, ...]]) -> list[Lease]:
+    def _heads(
+        self, lanes: Sequence[tuple[Any, ...]], *, began: float, visits: Mapping[int | None, float]
+    ) -> list[Claimed]:
         if not lanes:
             return []
         ids, numbers, epochs, tries, due = map(list, zip(*lanes, strict=True))
         rows = self._execute("heads", lanes=ids, numbers=numbers, epochs=epochs, tries=tries, due=due)
-        return [Lease(*row) for row in rows]
+        return [Claimed(began, visits.get(row[0], began), *row) for row in rows]
 
-    def _claim_loose(self, pool: int, room: int, now: datetime | None) -> list[Lease]:
+    def _claim_loose(self, pool: int, room: int, now: datetime | None) -> list[Claimed]:
+        began = time.monotonic()
         most = min(room, SUBSCRIPTIONS_PER_CLAIM)
         low = self._subscriptions_low[pool]
         with self._live().transaction():
@@ -212,33 +215,25 @@ class Queue:
                 taken=[taken[id_] for id_ in ids],
                 idle=[id_ in idle for id_ in ids],
             )
-        return leases
+        return self._load(leases, began=began) if leases else []
 
-    def _load(
-        self, leases: Sequence[Lease], *, began: float, visits: dict[int | None, float] | None = None
-    ) -> list[Claimed]:
-        if not leases:
-            return []
+    def _load(self, leases: Sequence[Lease], *, began: float) -> list[Claimed]:
+        """Each subscription once: a claim has many deliveries of each."""
         events = self._by_key("load_events", events=list({lease.event_pk for lease in leases}))
         subscriptions = self._by_key(
             "load_subscriptions", subscriptions=list({lease.subscription_id for lease in leases})
         )
-        claimed = [
-            Claimed(
-                *lease,
-                began,
-                (visits or {}).get(lease.lane_id, began),
-                *events[lease.event_pk],
-                *subscriptions[lease.subscription_id],
-            )
+        return [
+            Claimed(began, began, *lease, *events[lease.event_pk], *subscriptions[lease.subscription_id])
             for lease in leases
             if lease.event_pk in events and lease.subscription_id in subscriptions
         ]
-        return self._ask_for_permits(claimed) if any(each.asks for each in claimed) else claimed
 
-    def _ask_for_permits(self, claimed: list[Claimed]) -> list[Claimed]:
+    def _with_permits(self, claimed: list[Claimed]) -> list[Claimed]:
         """Let go only as many as a rate limit or a circuit allows; the others are put off."""
         wanted = Counter(each.subscription_id for each in claimed if each.asks)
+        if not wanted:
+            return claimed
         answers = self._execute(
             "permits",
             subscriptions=list(wanted),
@@ -303,7 +298,8 @@ class Queue:
         return {key: rest for key, *rest in self._execute(name, **parameters)}
 
     def _execute(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        cursor = self._live().execute(statement(name), parameters, binary=True)
+        text, names = positional(statement(name))
+        cursor = psycopg.RawCursor(self._live()).execute(text, [parameters[each] for each in names], binary=True)
         return cursor.fetchall() if cursor.description else []
 
     def _live(self) -> Connection:

@@ -18,7 +18,6 @@ from typing import Generic, TypeVar
 
 import pycurl
 
-from delivery.addresses import Network, is_forbidden
 from delivery.outcome import (
     E_CONNECTION,
     E_DNS,
@@ -29,6 +28,7 @@ from delivery.outcome import (
     Outcome,
 )
 from delivery.webhook import WebhookRequest
+from subscriptions.addresses import Network, is_forbidden
 
 Tag = TypeVar("Tag", bound=Hashable)
 

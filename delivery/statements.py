@@ -14,13 +14,24 @@ QUEUE = Path(__file__).parent / "sql"
 
 @cache
 def statement(name: str, folder: Path = QUEUE) -> str:
-    """The text of `<name>.sql`, without comments: psycopg reads a long text anew each time. The queue's, by default."""
-    return re.sub("--.*", "", (folder / f"{name}.sql").read_text())
+    """The text of `<name>.sql` in one line, without comments. The queue's, by default."""
+    return " ".join(re.sub("--.*", "", (folder / f"{name}.sql").read_text()).split())
+
+
+@cache
+def positional(text: str) -> tuple[str, tuple[str, ...]]:
+    """A statement as PostgreSQL takes it, with $1, $2, ..., and the names of its parameters in this order.
+
+    For psycopg's RawCursor: the others read a long text anew at each call.
+    """
+    names = tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
+    return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", text), names
 
 
 def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[tuple[Any, ...]]:
     """The rows of a statement on Django's connection, planned once; Django's cursors would plan it every time."""
     connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        cursor.execute(statement(name, folder), parameters, prepare=True)
+    text, names = positional(statement(name, folder))
+    with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
+        cursor.execute(text, [parameters[each] for each in names], prepare=True, binary=True)
         return cursor.fetchall()

@@ -1,23 +1,22 @@
-"""The one way in: events are stored and become deliveries in one short transaction."""
+"""The one way in: events are stored and become deliveries in one statement."""
 
 import base64
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from functools import partial
-from pathlib import Path
 
 import orjson
+from django.conf import settings
 from django.db import transaction
 
-from delivery.dispatch import Dispatched, dispatch, persistently
+from delivery.dispatch import Dispatched, Stored, persistently, publish
 from delivery.doorbell import ring
-from delivery.statements import run
 from events.quota import spend
-
-SQL = Path(__file__).parent / "sql"
+from events.together import Together
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,10 @@ class NewEvent:
     priority: int = 100
     deliver_at: datetime | None = None
     backoff_schedule: list[int] | None = None
+    ip: str | None = None
 
 
-class Fate(Enum):
+class Fate(StrEnum):
     CREATED = "created"
     DUPLICATE = "duplicate"
     UNKNOWN_TYPE = "unknown type"
@@ -50,34 +50,38 @@ class Ingested:
     received_at: datetime | None
 
 
-def ingest(application_id: uuid.UUID, events: Sequence[NewEvent], *, ip: str | None = None) -> list[Ingested]:
+def ingest(application_id: uuid.UUID, events: Sequence[NewEvent]) -> list[Ingested]:
     """Store events and make their deliveries, in order. When this returns, both are durable."""
-    ingested, dispatched = persistently(partial(_store_and_dispatch, application_id, events, ip))
+    ingested, dispatched = persistently(partial(_publish, application_id, events))
     if dispatched.deliveries and not dispatched.expected:
         ring()
     return ingested
 
 
-@transaction.atomic(durable=True)
-def _store_and_dispatch(
-    application_id: uuid.UUID, events: Sequence[NewEvent], ip: str | None
-) -> tuple[list[Ingested], Dispatched]:
-    rows = run("insert_events", {"events": _json(events), "application": str(application_id), "ip": ip}, SQL)
-    created: dict[uuid.UUID, int] = {}
-    ingested = []
-    for event, (pk, received_at, known) in zip(events, rows, strict=True):
-        if not known:
+# The same for one event, in one transaction with those that come at the same time.
+ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(ingest)
+
+
+def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:
+    with transaction.atomic(durable=True) if settings.QUOTAS_ENFORCED else nullcontext():
+        stored, dispatched = publish(application_id, _json(events))
+        ingested = list(_fates(stored))
+        if settings.QUOTAS_ENFORCED:
+            spend(application_id, sum(each.fate is Fate.CREATED for each in ingested))
+    return ingested, dispatched
+
+
+def _fates(stored: Sequence[Stored]) -> Iterator[Ingested]:
+    created = set()
+    for each in stored:
+        if not each.known:
             fate = Fate.UNKNOWN_TYPE
-        elif pk is None or event.event_id in created:  # sent before, or earlier in this batch
+        elif each.pk is None or each.pk in created:  # sent before, or earlier in this batch
             fate = Fate.DUPLICATE
         else:
             fate = Fate.CREATED
-            created[event.event_id] = pk
-        ingested.append(Ingested(event.event_id, fate, received_at))
-    if not created:
-        return ingested, Dispatched(deliveries=0, expected=True)
-    spend(application_id, len(created))
-    return ingested, dispatch(list(created.values()))
+            created.add(each.pk)
+        yield Ingested(each.event_id, fate, each.received_at)
 
 
 def _json(events: Sequence[NewEvent]) -> str:

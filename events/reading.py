@@ -26,7 +26,7 @@ class _Complaint(Exception):
         self.refusal = refusal(code, message, **params)
 
 
-def read_event(body: Any, *, now: datetime) -> NewEvent:
+def read_event(body: Any, *, now: datetime, ip: str | None = None) -> NewEvent:
     """An event as it was sent, or the Problem with it: all fields first, the payload last."""
     if not isinstance(body, Mapping):
         raise Validation(validation={"non_field_errors": [refusal("invalid", "This must be an object.")]})
@@ -52,7 +52,7 @@ def read_event(body: Any, *, now: datetime) -> NewEvent:
     values["payload"] = decode_payload(values["payload"], values["payload_content_type"])
     values.setdefault("event_id", new_id())
     values.setdefault("metadata", {})
-    return NewEvent(**values)
+    return NewEvent(**values, ip=ip)
 
 
 def read_application(body: Any) -> uuid.UUID:

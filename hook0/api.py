@@ -10,7 +10,7 @@ from rest_framework.response import Response
 
 from hook0 import env, problems
 from tenants.api.public import PublicView
-from tenants.problems import NotFound
+from tenants.problems import NotFound, ProblemAnswer
 
 
 class InstanceAnswer(serializers.Serializer[Any]):
@@ -20,19 +20,10 @@ class InstanceAnswer(serializers.Serializer[Any]):
     auto_db_migration = serializers.BooleanField()
     application_secret_compatibility = serializers.BooleanField()
     quota_enforcement = serializers.BooleanField()
-    matomo = serializers.JSONField(allow_null=True)
-    formbricks = serializers.JSONField(allow_null=True)
+    matomo = serializers.DictField(allow_null=True)
+    formbricks = serializers.DictField(allow_null=True)
     support_email_address = serializers.CharField()
     cloudflare_turnstile_site_key = serializers.CharField(allow_null=True)
-
-
-class ProblemAnswer(serializers.Serializer[Any]):
-    type = serializers.URLField()
-    id = serializers.CharField()
-    title = serializers.CharField()
-    detail = serializers.CharField()
-    status = serializers.IntegerField()
-    validation = serializers.JSONField(allow_null=True)
 
 
 EnvironmentVariableAnswer = inline_serializer(  # as a class its fields would be in the way of its own attributes

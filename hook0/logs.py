@@ -30,6 +30,7 @@ class Json(logging.Formatter):
         }
         if request_id.get():
             entry["request_id"] = request_id.get()
+        entry |= getattr(record, "fields", {})
         if record.exc_info:
             entry["exception"] = self.formatException(record.exc_info)
         return json.dumps(entry)

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, RawPostDataException
 from django.utils.deprecation import MiddlewareMixin
 
+PIECE = 65_536
+MOST_THROWN_AWAY = 16 * 1_048_576
 _SLASHES = re.compile("/{2,}")
 
 
@@ -44,6 +47,21 @@ def say_length(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
         response = answer(request)
         if not response.streaming and response.content:
             response.headers.setdefault("Content-Length", str(len(response.content)))
+        return response
+
+    return middleware
+
+
+def let_finish(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Throw away what a refused request still sends: who is cut off while sending would not read the refusal."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = answer(request)
+        if response.status_code >= 400 and "HTTP_EXPECT" not in request.META:  # that one waits to be asked for it
+            thrown_away = 0
+            with suppress(OSError, RawPostDataException):  # the client has gone, or all of it was read
+                while thrown_away < MOST_THROWN_AWAY and (piece := request.read(PIECE)):
+                    thrown_away += len(piece)
         return response
 
     return middleware

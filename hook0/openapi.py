@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerFieldExtension
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
 
@@ -20,6 +20,21 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
             "type": "http",
             "scheme": "bearer",
             "description": "An application secret, or the service token of an organization.",
+        }
+
+
+class StringMapSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    target_class = "tenants.fields.StringMap"
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        """Characters, where the field counts bytes: JSON Schema knows no others."""
+        text = {"type": "string", "minLength": 1, "maxLength": self.target.entry_bytes}
+        return {
+            "type": "object",
+            "propertyNames": text,
+            "additionalProperties": text,
+            "minProperties": self.target.least,
+            "maxProperties": self.target.most,
         }
 
 

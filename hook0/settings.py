@@ -108,6 +108,13 @@ LOG_FORMAT = env.read(
     group="Installation",
     parse=env.one_of(["line", "json"]),
 )
+ACCESS_LOG = env.read(
+    "HOOK0_ACCESS_LOG",
+    "false",
+    "A log line for each request to the API and the admin, without its query string.",
+    group="Installation",
+    parse=env.boolean,
+)
 HTTPS = env.read(
     "HOOK0_HTTPS",
     "true" if PRODUCTION else "false",
@@ -395,7 +402,9 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hook0.request_ids.identify",
+    "hook0.access_log.log_requests",
     "hook0.middleware.say_length",
+    "hook0.middleware.let_finish",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
     "corsheaders.middleware.CorsMiddleware",
@@ -463,12 +472,12 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["tenants.authentication.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PARSER_CLASSES": ["hook0.parsers.JsonParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_RENDERER_CLASSES": ["hook0.renderers.JsonRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "hook0.parsers.JsonWhateverIsAccepted",
     "EXCEPTION_HANDLER": "hook0.problems.answer",
     "UNAUTHENTICATED_USER": None,
     "DATETIME_FORMAT": "iso-8601",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "hook0.operations.Operation",
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "hook0",
@@ -476,8 +485,14 @@ SPECTACULAR_SETTINGS = {
     "OAS_VERSION": "3.1.1",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "SERVE_PUBLIC": True,
+    "ENFORCE_NON_BLANK_FIELDS": True,
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "hook0.openapi_examples.add_examples",
+        "hook0.operations.share_answers",
+    ],
     "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"], "TargetType": ["http"]},
 }
 

@@ -44,6 +44,7 @@ from tenants.api.quotas import QuotasView
 from tenants.api.service_tokens import ServiceTokensView, ServiceTokenView
 
 api = [
+    path("event/", EventView.as_view()),  # the busiest first: addresses are tried in turn
     path("instance/", InstanceView.as_view()),
     path("swagger.json/", SchemaView.as_view(), name="openapi"),
     path("docs/", TryView.as_view()),

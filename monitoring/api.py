@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from monitoring.health import check_broker, check_database
 from tenants.api.public import PublicView
 from tenants.fields import checked
-from tenants.problems import Forbidden, NotFound
+from tenants.problems import Forbidden, NotFound, raises
 
 
 class HealthQuery(serializers.Serializer[Any]):
@@ -32,6 +32,7 @@ class HealthAnswer(serializers.Serializer[Any]):
 
 
 class HealthView(PublicView):
+    @raises(Forbidden, NotFound)
     @extend_schema(
         operation_id="health.get",
         tags=["Installation"],

@@ -4,9 +4,11 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
+from django.http import QueryDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+from tenants.json_types import require_types
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -14,6 +16,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 def checked(kind: type[serializers.Serializer[Any]], sent: Any) -> Any:
     """What a body or a query string says, if all of it will do."""
     serializer = kind(data=sent)
+    if not isinstance(sent, QueryDict):  # in a query string everything is text
+        require_types(serializer, sent)
     serializer.is_valid(raise_exception=True)
     return serializer.validated_data
 
@@ -23,7 +27,7 @@ def no_control_characters(value: str) -> None:
         raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
 
 
-@extend_schema_field(OpenApiTypes.STR)
+@extend_schema_field({"type": "string", "minLength": 1})
 class CommaList(serializers.Field[list[str], Any, list[str], Any]):
     """Words of a query string, separated by commas; all of `choices` where there are some."""
 
@@ -52,7 +56,6 @@ class CommaList(serializers.Field[list[str], Any, list[str], Any]):
         return value
 
 
-@extend_schema_field({"type": "object", "additionalProperties": {"type": "string"}})
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
     """An object of strings, with bounds on its size and on the UTF-8 bytes of its keys and values."""
 

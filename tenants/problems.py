@@ -3,9 +3,11 @@
 Every app keeps its own; `hook0.problems` translates the framework's exceptions into them and lists them all.
 """
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from django.conf import settings
+from rest_framework import serializers
 from rest_framework.exceptions import APIException
 
 
@@ -22,6 +24,19 @@ class Problem(APIException):
         self.validation = validation
 
 
+class ProblemAnswer(serializers.Serializer[Any]):
+    """A `document`, for the OpenAPI document."""
+
+    type = serializers.URLField()
+    id = serializers.CharField(help_text="What programs go by.")
+    title = serializers.CharField()
+    detail = serializers.CharField()
+    status = serializers.IntegerField()
+    validation = serializers.DictField(
+        allow_null=True, help_text="Of `Validation`: for each field a list of `{code, message, params}`."
+    )
+
+
 def document(problem: Problem) -> dict[str, Any]:
     """What a client reads of a problem."""
     name = type(problem).__name__
@@ -33,6 +48,24 @@ def document(problem: Problem) -> dict[str, Any]:
         "status": problem.status_code,
         "validation": problem.validation,
     }
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def raises(*kinds: type[Problem]) -> Callable[[Method], Method]:
+    """Say of a view's method which problems it has of its own, for the OpenAPI document."""
+
+    def mark(method: Method) -> Method:
+        vars(method)["problems"] = kinds
+        return method
+
+    return mark
+
+
+def problems_of(method: Callable[..., Any]) -> Sequence[type[Problem]]:
+    """What `raises` says of it."""
+    return getattr(method, "problems", ())
 
 
 class JsonPayload(Problem):

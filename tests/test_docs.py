@@ -12,6 +12,7 @@ from django.urls import URLPattern
 from delivery import outcome
 from delivery.models import Phase
 from delivery.retry import DEFAULT, FIFO_DEFAULT
+from hook0 import problems
 from hook0.urls import api
 
 ROOT = Path(settings.BASE_DIR)
@@ -24,6 +25,7 @@ TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
 MAKE = re.compile(r"(?:^|`)(?:[A-Z_0-9]+=\S+ )*make ([a-z]+)", re.MULTILINE)
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:sql|py))`")
 FOLDER = re.compile(r"`((?:[\w.-]+/)+)`")
+OURS = {"AttemptConflict", "LaneConflict", "MethodNotAllowed", "TooManyTests"}
 ENDPOINT = re.compile(r"^### `([A-Z]+) (/\S*)`$", re.MULTILINE)
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -94,6 +96,13 @@ def test_the_reference_of_the_api_has_every_endpoint_and_no_other() -> None:
     for method, path in ENDPOINT.findall((ROOT / "docs" / "reference" / "api.md").read_text()):
         documented.setdefault(path, set()).add(method)
     assert documented == routes, "docs/reference/api.md has a heading like ### `GET /x/` for every endpoint"
+
+
+def test_the_reference_of_the_api_has_every_problem() -> None:
+    table = (ROOT / "docs" / "reference" / "api.md").read_text().partition("## Errors")[2].partition("\n## ")[0]
+    rows = "\n".join(line for line in table.splitlines() if re.match(r"\| \d{3} \|", line))
+    named = set(re.findall(r"`([A-Z][A-Za-z0-9]+)`", rows.replace("`Retry-After`", "")))
+    assert named == {problem["id"] for problem in problems.catalogue()} | OURS
 
 
 def test_the_reference_of_webhooks_has_every_error() -> None:

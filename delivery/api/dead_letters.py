@@ -68,7 +68,7 @@ class DeadLettersView(APIView):
         page = Page(request, _asked_for(request), by=["-died_at", "-id"])
         return page.answer(DeadLetterAnswer(page.rows, many=True).data)
 
-    @extend_schema(operation_id="deadLetters.purge", parameters=[DeadLetterQuery], responses=PurgedAnswer)
+    @extend_schema(operation_id="deadLetters.purge", parameters=[DeadLetterQuery], responses={200: PurgedAnswer})
     def delete(self, request: Request) -> Response:
         """Let all of these go for good. What is filtered out stays."""
         purged = dead_letters.purge(_asked_for(request), by=operator_in(request))

@@ -13,10 +13,12 @@ from delivery import lanes
 from delivery.api.reasons import ReasonPost, operator_in
 from delivery.heads import find_head
 from delivery.models import Lane, Phase
+from delivery.problems import LaneConflict
 from tenants.api.event_types import ApplicationListQuery, application_asked_for
 from tenants.authentication import find, operator_of
 from tenants.fields import checked
 from tenants.pages import Page
+from tenants.problems import raises
 
 STATES = {phase.name.lower(): phase for phase in Phase}
 
@@ -106,6 +108,7 @@ class LaneVerbView(APIView):
 
     act: Callable[..., object]
 
+    @raises(LaneConflict)
     def post(self, request: Request, lane_id: int) -> Response:
         _find(request, lane_id)
         self.act(lane_id, by=operator_in(request))
@@ -135,6 +138,7 @@ LanePurgeView = _verb("purge", lanes.purge)
 
 @extend_schema(tags=["Lanes"])
 class LaneSkipToView(APIView):
+    @raises(LaneConflict)
     @extend_schema(operation_id="lanes.skipTo", request=SkipToPost, responses=LaneWithHeadAnswer)
     def post(self, request: Request, lane_id: int) -> Response:
         """Give up everything before a number. They are kept as dead letters."""

@@ -16,6 +16,7 @@ from delivery.attempt_ids import FIRST, LAST, first_after, first_from, tries_of
 from delivery.attempts import ENDED, PENDING, Attempt, Sought, find_attempts, find_ended
 from delivery.models import AttemptLog
 from delivery.outcome import ERRORS
+from delivery.problems import AttemptConflict, LaneConflict
 from delivery.retry_now import retry_now, subscription_of
 from subscriptions.matching import like_pattern
 from subscriptions.models import Subscription
@@ -23,7 +24,7 @@ from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, appl
 from tenants.authentication import find
 from tenants.fields import CommaList, checked
 from tenants.pages import Page
-from tenants.problems import NotFound
+from tenants.problems import NotFound, raises
 
 PAGE = 50
 
@@ -148,6 +149,7 @@ class RequestAttemptView(APIView):
 
 
 class RetryView(APIView):
+    @raises(AttemptConflict, LaneConflict)
     @extend_schema(
         operation_id="requestAttempts.retry", tags=["Request attempts"], request=ReasonPost, responses={204: None}
     )

@@ -1,22 +1,52 @@
--- Make deliveries of stored events for every subscription that matches, or for `only` one, whatever it matches; last
--- thing before the commit.
--- Called by delivery.dispatch. Served by subscription_wants, lane_once_per_key, subscription_state_pkey.
+-- Store new events, in the order given, and make deliveries of them, or of events that are stored already, for every
+-- subscription that matches, or for `only` one, whatever it matches. One statement, because every ingest waits for it.
+-- Called by delivery.dispatch; last thing before the commit. Served by event_type_pkey, event_once_per_application,
+-- subscription_wants, lane_once_per_key, subscription_state_pkey.
 --
+-- New: an event whose type the application does not have, or whose id it has already sent, is left out and said so.
 -- States: FOR KEY SHARE, held to the commit, keeps a subscription from being put to sleep (lock_idle.sql), deleted or
 -- changed in its mode (each asks for FOR UPDATE) until our deliveries are visible; publishers do not wait for each
--- other. Who was changed after our snapshot is left out and counted as stale: the caller begins anew.
+-- other. Who was changed after our snapshot would be left out: nothing is done then, and the caller begins anew.
 -- Lanes: the upsert locks them in (subscription, key) order and hands out the next numbers; the lock is held to
 -- the commit, so a lane's order is its commit order and an aborted transaction leaves no hole.
 -- A saturated subscription without order is woken by the end of a request in flight (record_loose.sql).
-WITH event AS (
-  SELECT e.*, o.ordinal, greatest(e.deliver_at, clock_timestamp()) AS due_at,
+WITH given AS MATERIALIZED (
+  SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
+    event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb, metadata jsonb,
+    occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[],
+    ip inet)
+  ) WITH ORDINALITY AS e (
+    event_id, event_type, payload, payload_content_type, labels, metadata,
+    occurred_at, ordering_key, priority, deliver_at, backoff_schedule, ip, ordinal)
+),
+known AS MATERIALIZED (
+  SELECT name FROM event_type
+   WHERE application_id = %(application)s::uuid AND deactivated_at IS NULL
+     AND name = ANY (SELECT event_type FROM given)
+),
+added AS (
+  INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
+                     received_at, ip, ordering_key, priority, deliver_at, backoff_schedule)
+  SELECT event_id, %(application)s::uuid, event_type, decode(payload, 'base64'), payload_content_type, labels, metadata,
+         occurred_at, clock_timestamp(), ip, ordering_key, priority, deliver_at, backoff_schedule
+    FROM given JOIN known ON known.name = given.event_type
+   ORDER BY ordinal  -- so the ids have this order, too
+  ON CONFLICT (application_id, event_id) DO NOTHING
+  RETURNING *
+),
+chosen AS (
+  SELECT added.*, id AS ordinal FROM added
+  UNION ALL
+  SELECT e.*, o.ordinal FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
+),
+event AS (
+  SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS due_at,
          coalesce(%(priority)s::smallint, e.priority) AS weight,
          -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
          (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || e.event_type::text
             FROM string_to_array(e.event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
          ) AS names
-    FROM unnest(%(events)s::bigint[]) WITH ORDINALITY AS o (id, ordinal)
-    JOIN event e USING (id)
+    FROM chosen e
 ),
 routed AS MATERIALIZED (
   SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.due_at, s.id AS subscription_id, s.fifo_mode,
@@ -86,6 +116,12 @@ loose AS (
   SELECT new_delivery_id(), event_id, subscription_id, priority, due_at FROM current WHERE NOT fifo_mode
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
-       (SELECT count(*) FROM routed) - (SELECT count(*) FROM current),
-       (SELECT awake_until > clock_timestamp() FROM pump_beacon)
+SELECT given.event_id, added.id, added.received_at, known.name IS NOT NULL,
+       (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
+       (SELECT awake_until > clock_timestamp() FROM pump_beacon),
+       (SELECT begin_anew() WHERE (SELECT count(*) FROM routed) > (SELECT count(*) FROM current))
+  FROM (VALUES (0)) AS always
+  LEFT JOIN given ON true
+  LEFT JOIN known ON known.name = given.event_type
+  LEFT JOIN added ON added.event_id = given.event_id
+ ORDER BY given.ordinal

@@ -35,5 +35,5 @@ UPDATE request_attempt a
        lease_until = clock_timestamp() + s.timeout_ms * interval '1 ms' + %(margin)s * interval '1 s'
   FROM chosen, subscription s
  WHERE a.id = chosen.id AND s.id = a.subscription_id
-RETURNING a.id, a.event_id, a.subscription_id, a.lane_id, a.lane_seq, a.epoch, a.tries, a.tries, a.created_at,
+RETURNING a.lane_id, a.lane_seq, a.id, a.event_id, a.subscription_id, a.epoch, a.tries, a.tries, a.created_at,
           a.due_at, a.is_cancelled, 0.0::float

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -16,12 +16,14 @@ from rest_framework.views import APIView
 from events import limits
 from events.api.event import EventPost
 from events.ingest import Fate, Ingested, NewEvent, ingest
+from events.problems import TooManyEventsToday
 from events.reading import read_application, read_event, read_uuid, refusal
 from tenants import strict_json
 from tenants.addresses import client_address
 from tenants.authentication import require_application
 from tenants.bodies import read_capped
-from tenants.problems import EventTypeDoesNotExist, JsonPayload, Problem, Validation, document
+from tenants.fields import checked
+from tenants.problems import EventTypeDoesNotExist, JsonPayload, Problem, ProblemAnswer, Validation, document, raises
 
 
 class BatchQuery(serializers.Serializer[Any]):
@@ -30,17 +32,23 @@ class BatchQuery(serializers.Serializer[Any]):
     application_id = serializers.UUIDField(required=False, help_text="Where events come as `application/x-ndjson`.")
 
 
+class BatchEvent(EventPost):
+    """An event of a batch, for the OpenAPI document."""
+
+    application_id = serializers.UUIDField(required=False, allow_null=True, help_text="That of the batch.")
+
+
 class BatchPost(serializers.Serializer[Any]):
     """The body of a batch, for the OpenAPI document."""
 
     application_id = serializers.UUIDField()
-    events = serializers.ListField(child=EventPost(), max_length=limits.BATCH_EVENTS)
+    events = serializers.ListField(child=BatchEvent(), max_length=limits.BATCH_EVENTS)
 
 
 class ResultAnswer(serializers.Serializer[Any]):
     event_id = serializers.UUIDField(allow_null=True, help_text="null: the event is invalid and has no UUID as its id.")
     status = serializers.ChoiceField(choices=["created", "duplicate", "invalid"])
-    problem = serializers.JSONField(allow_null=True, help_text="The Problem document of what is invalid.")
+    problem = ProblemAnswer(allow_null=True, help_text="Of what is invalid.")
 
 
 class BatchAnswer(serializers.Serializer[Any]):
@@ -86,16 +94,20 @@ class LinesBatch(BaseParser):
 class BatchView(APIView):
     parser_classes = [JsonBatch, LinesBatch]
 
+    @raises(TooManyEventsToday)
     @extend_schema(
         operation_id="events.ingestBatch",
         tags=["Events"],
         parameters=[BatchQuery],
-        request={"application/json": BatchPost, "application/x-ndjson": EventPost},
+        request={"application/json": BatchPost, "application/x-ndjson": BatchEvent},
         responses=BatchAnswer,
     )
     def post(self, request: Request) -> Response:
         """Ingest up to 1,000 events in one request, in order. The good ones are durable even if others are bad."""
-        batch = cast("Batch", request.data)
+        checked(BatchQuery, request.query_params)
+        batch = request.data
+        if not isinstance(batch, Batch):  # without a body and a content type, none of the parsers is asked
+            raise JsonPayload
         require_application(request, batch.application_id)
         if len(batch.events) > limits.BATCH_EVENTS:
             message = f"A batch has at most {limits.BATCH_EVENTS} events; this one has {len(batch.events)}."
@@ -106,20 +118,20 @@ class BatchView(APIView):
 def ingest_batch(batch: Batch, *, ip: str | None) -> list[dict[str, Any]]:
     """Ingest what is good of a batch, and answer for each event."""
     now = datetime.now(UTC)
-    read = [_read(batch.application_id, sent, now=now) for sent in batch.events]
+    read = [_read(batch.application_id, sent, now=now, ip=ip) for sent in batch.events]
     good = [event for event in read if isinstance(event, NewEvent)]
-    ingested = iter(ingest(batch.application_id, good, ip=ip) if good else ())
+    ingested = iter(ingest(batch.application_id, good) if good else ())
     return [
         _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
         for event, sent in zip(read, batch.events, strict=True)
     ]
 
 
-def _read(application_id: uuid.UUID, sent: Any, *, now: datetime) -> NewEvent | Problem:
+def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None) -> NewEvent | Problem:
     if isinstance(sent, Problem):
         return sent
     try:
-        event = read_event(sent, now=now)
+        event = read_event(sent, now=now, ip=ip)
         if sent.get("application_id") is not None and read_application(sent) != application_id:
             message = "This is not the application of the batch."
             raise Validation(validation={"application_id": [refusal("invalid", message)]})
@@ -138,7 +150,7 @@ def _read_line(line: bytes) -> Any:
 def _result(ingested: Ingested) -> dict[str, Any]:
     if ingested.fate is Fate.UNKNOWN_TYPE:
         return _refused(ingested.event_id, EventTypeDoesNotExist())
-    return {"event_id": ingested.event_id, "status": ingested.fate.value, "problem": None}
+    return {"event_id": ingested.event_id, "status": ingested.fate, "problem": None}
 
 
 def _refused(event_id: uuid.UUID | None, problem: Problem) -> dict[str, Any]:

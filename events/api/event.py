@@ -10,13 +10,19 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from events import limits
-from events.ingest import Fate, ingest
-from events.problems import EventAlreadyIngested
+from events.ingest import Fate, ingest_one
+from events.problems import (
+    EventAlreadyIngested,
+    EventInvalidBase64Payload,
+    EventInvalidJsonPayload,
+    EventInvalidPayloadContentType,
+    TooManyEventsToday,
+)
 from events.reading import read_application, read_event
 from tenants.addresses import client_address
 from tenants.authentication import require_application
 from tenants.fields import StringMap, no_control_characters
-from tenants.problems import EventTypeDoesNotExist
+from tenants.problems import EventTypeDoesNotExist, raises
 
 
 # For the OpenAPI document alone: events.reading reads events, and a test holds the two together.
@@ -66,13 +72,17 @@ class IngestedEvent(serializers.Serializer[Any]):
 
 
 class EventView(APIView):
+    @raises(
+        EventTypeDoesNotExist, EventInvalidPayloadContentType, EventInvalidBase64Payload, EventInvalidJsonPayload,
+        EventAlreadyIngested, TooManyEventsToday,
+    )  # fmt: skip
     @extend_schema(operation_id="events.ingest", tags=["Events"], request=EventPost, responses={201: IngestedEvent})
     def post(self, request: Request) -> Response:
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)
         require_application(request, application_id)
-        event = read_event(request.data, now=datetime.now(UTC))
-        (ingested,) = ingest(application_id, [event], ip=client_address(request))
+        event = read_event(request.data, now=datetime.now(UTC), ip=client_address(request))
+        ingested = ingest_one(application_id, event)
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist
         if ingested.fate is Fate.DUPLICATE:

@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,6 +15,7 @@ from delivery.api.reasons import ReasonPost
 from events.api.batch import BatchView
 from events.models import Event
 from events.replay import replay
+from subscriptions.api.views import require_subscription
 from subscriptions.matching import is_wildcard
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import operator_of, require_application
@@ -26,6 +27,7 @@ PAGE = 100
 UNKNOWN_IP = "0.0.0.0"  # noqa: S104 - clients of Hook0 read an address wherever an event came from
 
 
+@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
 class Label(serializers.CharField):
     """`key:value`, as a pair."""
 
@@ -106,6 +108,8 @@ class ReplayEventView(APIView):
         """Deliver an event again, to the subscriptions that want it now."""
         fields = checked(ReplayEventPost, request.data)
         require_application(request, fields["application_id"])
+        if fields["subscription_id"]:
+            require_subscription(fields["application_id"], fields["subscription_id"])
         by = operator_of(request, fields["reason"])
         replay(fields["application_id"], event_id, only=fields["subscription_id"], by=by)
         return Response(status=204)

@@ -14,6 +14,7 @@ from events.problems import InvalidDateRange
 from tenants.api.event_types import application_asked_for
 from tenants.authentication import require_organization
 from tenants.models import Application
+from tenants.problems import raises
 
 DAYS = timedelta(days=30)
 
@@ -54,6 +55,7 @@ class DayAnswer(serializers.Serializer[Any]):
 
 
 class ApplicationEventsPerDayView(APIView):
+    @raises(InvalidDateRange)
     @extend_schema(
         operation_id="eventsPerDay.application",
         tags=["Events"],
@@ -69,6 +71,7 @@ class ApplicationEventsPerDayView(APIView):
 
 
 class OrganizationEventsPerDayView(APIView):
+    @raises(InvalidDateRange)
     @extend_schema(
         operation_id="eventsPerDay.organization",
         tags=["Events"],
@@ -76,7 +79,7 @@ class OrganizationEventsPerDayView(APIView):
         responses=DayAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
-        """The same, for each application of an organization."""
+        """How many events each application of an organization received on each day; days without any are left out."""
         query = OrganizationRangeQuery(data=request.query_params)
         first, last = query.days()
         organization_id = query.validated_data["organization_id"]

@@ -13,7 +13,7 @@ class PayloadContentTypesView(PublicView):
     @extend_schema(
         operation_id="payloadContentTypes.list",
         tags=["Events"],
-        responses=serializers.ListSerializer(child=serializers.CharField()),
+        responses=serializers.ListSerializer(child=serializers.ChoiceField(choices=CONTENT_TYPES)),
     )
     def get(self, request: Request) -> Response:
         """What `payload_content_type` of an event may be."""

@@ -14,12 +14,12 @@ from rest_framework.views import APIView
 from delivery.api.reasons import ReasonPost, operator_in
 from events import limits, replays
 from events.models import Replay
-from subscriptions.models import Subscription
+from subscriptions.api.views import require_subscription
 from tenants.api.event_types import ApplicationListQuery, application_asked_for
 from tenants.authentication import find, operator_of, require_application
 from tenants.fields import StringMap, checked
 from tenants.pages import Page
-from tenants.problems import NotFound
+from tenants.problems import NotFound, raises
 
 MOST_EVENT_TYPES = 100
 
@@ -89,12 +89,14 @@ class ReplayAnswer(serializers.Serializer[Any]):
 
 @extend_schema(tags=["Replays"])
 class ReplaysView(APIView):
+    @raises(NotFound)
     @extend_schema(operation_id="replays.create", request=ReplayPost, responses={202: ReplayAnswer})
     def post(self, request: Request) -> Response:
         """Deliver past events again, in their order: those that failed, or all. It goes on in the background."""
         fields = checked(ReplayPost, request.data)
         require_application(request, fields["application_id"])
-        _require_subscription(fields["application_id"], fields["subscription_id"])
+        if fields["subscription_id"]:
+            require_subscription(fields["application_id"], fields["subscription_id"])
         only_failed, reason = fields.pop("status") == "failed", fields.pop("reason")
         replay = replays.start(**fields, only_failed=only_failed, by=operator_of(request, reason))
         return Response(ReplayAnswer(replay).data, status=202)
@@ -123,9 +125,3 @@ class ReplayView(APIView):
 
 def _find(request: Request, replay_id: uuid.UUID) -> Replay:
     return find(request, Replay.objects.all(), replay_id)
-
-
-def _require_subscription(application_id: uuid.UUID, subscription_id: uuid.UUID | None) -> None:
-    mine = Subscription.objects.filter(application_id=application_id, deleted_at=None)
-    if subscription_id and not mine.filter(id=subscription_id).exists():
-        raise NotFound("The application has no such subscription.")

@@ -10,14 +10,17 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from delivery.outcome import Outcome
+from delivery.problems import TooManyTests
 from delivery.trials import send_test
 from events import limits
 from events.payload import decode_payload
+from events.problems import EventInvalidBase64Payload, EventInvalidJsonPayload, EventInvalidPayloadContentType
 from subscriptions.api.views import find_subscription
 from subscriptions.matching import is_wildcard
 from subscriptions.models import Subscription
 from tenants.fields import checked, no_control_characters
 from tenants.ids import new_id
+from tenants.problems import raises
 
 TYPE_OF_TESTS = "hook0.subscription.tested"
 
@@ -57,6 +60,7 @@ class TestAnswer(serializers.Serializer[Any]):
 
 
 class SubscriptionTestView(APIView):
+    @raises(EventInvalidPayloadContentType, EventInvalidBase64Payload, EventInvalidJsonPayload, TooManyTests)
     @extend_schema(operation_id="subscriptions.test", tags=["Subscriptions"], request=TestPost, responses=TestAnswer)
     def post(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Send a webhook to a subscription's target, past its queue, and answer with what came back.

@@ -3,10 +3,12 @@
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from subscriptions import limits
+from subscriptions.addresses import is_forbidden, literal_address
 from subscriptions.headers import complaint_about
 from subscriptions.models import Subscription
 from subscriptions.problems import LabelsAmbiguity
@@ -31,6 +33,11 @@ class HttpTarget(serializers.Serializer[Any]):
             raise serializers.ValidationError(f"This is not a URL: {problem}.", code="url") from None
         if parts.scheme not in {"http", "https"} or not parts.hostname or " " in url:
             raise serializers.ValidationError("This must be an http or https URL with a host.", code="url")
+        address = literal_address(parts.hostname)  # what a name resolves to is looked at when it is connected to
+        if address and is_forbidden(address, settings.ALLOWED_TARGETS):
+            raise serializers.ValidationError(
+                f"Webhooks are not sent to {address}: it is a private or reserved address.", code="forbidden_address"
+            )
         return url
 
     def validate_headers(self, headers: dict[str, str]) -> dict[str, str]:

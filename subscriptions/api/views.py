@@ -15,6 +15,7 @@ from subscriptions.api.serializers import ConfiguredAnswer, SubscriptionAnswer, 
 from subscriptions.configure import create_subscription, patience
 from subscriptions.matching import is_wildcard, names_for
 from subscriptions.models import Subscription
+from subscriptions.problems import LabelsAmbiguity, TooManySubscriptionsPerApplication, UnauthorizedWorkers
 from subscriptions.warnings import warnings_about
 from subscriptions.workers import find_workers
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
@@ -22,7 +23,7 @@ from tenants.authentication import find, operator_of, require_application
 from tenants.fields import checked
 from tenants.models import Application, EventType
 from tenants.pages import Page
-from tenants.problems import EventTypeDoesNotExist, NotFound
+from tenants.problems import EventTypeDoesNotExist, NotFound, raises
 
 
 class SubscriptionListQuery(ApplicationListQuery):
@@ -39,6 +40,7 @@ class SubscriptionListQuery(ApplicationListQuery):
 
 @extend_schema(tags=["Subscriptions"])
 class SubscriptionsView(APIView):
+    @raises(EventTypeDoesNotExist, LabelsAmbiguity, UnauthorizedWorkers, TooManySubscriptionsPerApplication)
     @extend_schema(operation_id="subscriptions.create", request=SubscriptionPost, responses={201: ConfiguredAnswer})
     def post(self, request: Request) -> Response:
         """Create a subscription. The answer holds its signing secret."""
@@ -70,18 +72,19 @@ class SubscriptionView(APIView):
         """One subscription."""
         return Response(SubscriptionAnswer(find_subscription(request, subscription_id)).data)
 
+    @raises(EventTypeDoesNotExist, LabelsAmbiguity, UnauthorizedWorkers)
     @extend_schema(operation_id="subscriptions.update", request=SubscriptionPost, responses=ConfiguredAnswer)
     def put(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Replace all that a subscription says of itself: what is left out gets its default. What waits follows."""
         fields = _read(request)
-        _require_subscription(subscription_id, application_id=fields.pop("application_id"))
+        require_subscription(fields.pop("application_id"), subscription_id)
         moved = self.edit(subscription_id, fields, by=operator_of(request))
         return Response(_configured(find_subscription(request, subscription_id), moved=moved))
 
     @extend_schema(operation_id="subscriptions.delete", parameters=[ApplicationQuery], responses={204: None})
     def delete(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Delete a subscription, with all that waits for it."""
-        _require_subscription(subscription_id, application_id=application_asked_for(request))
+        require_subscription(application_asked_for(request), subscription_id)
         self.remove(subscription_id, by=operator_of(request))
         return Response(status=204)
 
@@ -91,9 +94,10 @@ def find_subscription(request: Request, subscription_id: uuid.UUID) -> Subscript
     return find(request, Subscription.objects.filter(deleted_at=None), subscription_id)
 
 
-def _require_subscription(subscription_id: uuid.UUID, *, application_id: uuid.UUID) -> None:
+def require_subscription(application_id: uuid.UUID, subscription_id: uuid.UUID) -> None:
+    """Go on only if the application has this subscription."""
     if not Subscription.objects.filter(id=subscription_id, application_id=application_id, deleted_at=None).exists():
-        raise NotFound
+        raise NotFound("The application has no such subscription.")
 
 
 def _configured(subscription: Subscription, *, moved: int = 0) -> Any:

@@ -20,7 +20,7 @@ from tenants.credentials import create_application_secret
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, Organization
 from tenants.pages import Page
-from tenants.problems import TooManyApplicationsPerOrganization
+from tenants.problems import TooManyApplicationsPerOrganization, raises
 from tenants.quotas import limits, require_room
 from tenants.usage import Usage
 
@@ -81,6 +81,7 @@ def create_application(*, organization_id: uuid.UUID, name: str) -> Application:
 
 @extend_schema(tags=["Applications"])
 class ApplicationsView(APIView):
+    @raises(TooManyApplicationsPerOrganization)
     @extend_schema(operation_id="applications.create", request=ApplicationPost, responses={201: ApplicationAnswer})
     def post(self, request: Request) -> Response:
         """Create an application. It needs a service token, and so does making a secret for it."""

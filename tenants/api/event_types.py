@@ -16,7 +16,7 @@ from tenants.authentication import require_application
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, EventType
 from tenants.pages import Page, PageQuery
-from tenants.problems import NotFound, TooManyEventTypesPerApplication
+from tenants.problems import NotFound, TooManyEventTypesPerApplication, raises
 from tenants.quotas import limits, require_room
 
 
@@ -65,6 +65,7 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
 
 
 class EventTypesView(APIView):
+    @raises(TooManyEventTypesPerApplication)
     @extend_schema(
         operation_id="eventTypes.create", tags=["Event types"], request=EventTypePost, responses={201: EventTypeAnswer}
     )

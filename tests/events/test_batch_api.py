@@ -140,3 +140,13 @@ def test_a_batch_is_for_who_may_act_in_its_application(application):
     problem(as_organization(other.organization).post("/events/", body), 403, "Forbidden")
     assert as_organization(application.organization).post("/events/", body).status_code == 200
     assert Event.objects.count() == 1
+
+
+def test_a_batch_without_a_body_or_a_content_type_is_told_what_is_missing(api, application):
+    answer = api.post(f"/events/?application_id={application.id}", raw=b"", content_type="")
+    problem(answer, 400, "JsonPayload")
+
+
+def test_an_application_in_the_query_string_is_checked_for_json_too(api, application):
+    answer = api.post("/events/?application_id=1", {"application_id": application.id, "events": [event()]})
+    assert set(problem(answer, 422, "Validation")["validation"]) == {"application_id"}

@@ -279,7 +279,7 @@ def test_a_database_that_is_away_is_said_to_be(api, application, monkeypatch):
     def refuse(*_, **__):
         raise OperationalError("connection refused")
 
-    monkeypatch.setattr("events.api.event.ingest", refuse)
+    monkeypatch.setattr("events.api.event.ingest_one", refuse)
     answer = api.post("/event/", body(application))
     problem(answer, 503, "ServiceUnavailable")
     assert answer["Retry-After"] == "5"

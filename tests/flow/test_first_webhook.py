@@ -23,16 +23,18 @@ CLIENT = Path(sys.prefix) / "clients" / "python"
 PATIENCE_SECONDS = 60
 
 
-def with_hook0_client(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def with_hook0_client(
+    *arguments: str, stdin: str = "", program: str = "hook0_client.py"
+) -> subprocess.CompletedProcess[str]:
     """Run what a user of the published client would, without our package of the same name in sight."""
     return subprocess.run(
-        [sys.executable, ROOT / "tests" / "flow" / "hook0_client.py", *arguments],
+        [sys.executable, ROOT / "tests" / "flow" / program, *arguments],
         input=stdin,
         capture_output=True,
         text=True,
         cwd=CLIENT,
         env={**os.environ, "PYTHONPATH": str(CLIENT)},
-        timeout=60,
+        timeout=180,
         check=False,
     )
 

@@ -2,10 +2,13 @@
 
 import json
 import logging
+import os
+import subprocess
 import sys
 from datetime import datetime
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from hook0.logs import Json, Line
@@ -70,3 +73,25 @@ def test_another_is_made_for_who_sends_none_or_nonsense(sent):
 def test_errors_carry_one_too_and_nothing_of_a_request_stays_behind():
     assert Client().get("/api/v1/nothing/", headers={"X-Request-Id": "mine"})["X-Request-Id"] == "mine"
     assert request_id.get() == ""
+
+
+@pytest.mark.parametrize("form", ["json", "line"])
+def test_the_web_server_writes_its_own_lines_as_the_others_are(form):
+    program = (
+        "import json, granian.log as log\n"
+        "log.configure_logging(log.LogLevels.info, json.load(open('hook0/server_log.json')))\n"
+        "log.logger.warning('Unexpected exit from worker-1')"
+    )
+    environment = {**os.environ, "HOOK0_LOG_FORMAT": form}
+    line = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    if form == "json":
+        assert json.loads(line)["message"] == "Unexpected exit from worker-1"
+    else:
+        assert line == "WARNING _granian: Unexpected exit from worker-1\n"

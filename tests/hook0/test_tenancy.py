@@ -9,14 +9,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from delivery.models import AttemptLog, DeadLetter, Lane
-from delivery.outcome import Outcome
-from delivery.queue import Ended
-from delivery.retry import Decision
-from events.models import Replay
-from tenants.credentials import create_application_secret, create_service_token
 from tests.clients import ApiClient, as_application, as_organization
-from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
+from tests.factories import EVENT_TYPE, make_application
 
 METHODS = {"get", "post", "put", "delete"}
 TABLES = (
@@ -33,36 +27,6 @@ def operations():
         for method in METHODS & item.keys():
             if item[method].get("security", [{}]) != [{}] and "token" in str(item[method]["security"]):
                 yield f"{method.upper()} {path}", method, path.removeprefix("/api/v1")
-
-
-@pytest.fixture
-def victim(transactional_db, queue):
-    """A tenant that has something of everything; where each parameter of a path leads."""
-    application = make_application()
-    subscription, fifo = make_subscription(application), make_fifo(application)
-    (event,) = publish(application)
-    given_up = Decision("dead", reason="gone"), Outcome("E_HTTP", http_status=410)
-    queue.record([Ended(claimed, *given_up) for claimed in queue.claim(9)])
-    publish(application)
-    replay = Replay.objects.create(
-        application=application, since=event.received_at, until=event.received_at, only_failed=True, actor="me",
-        cursor_received_at=event.received_at,
-    )  # fmt: skip
-    attempt = AttemptLog.objects.filter(subscription=subscription).get()
-    return application, {
-        "application_id": application.id,
-        "organization_id": application.organization_id,
-        "subscription_id": subscription.id,
-        "event_id": event.event_id,
-        "name": EVENT_TYPE,
-        "lane_id": Lane.objects.get(subscription=fifo).pk,
-        "dead_letter_id": DeadLetter.objects.filter(subscription=subscription).get().pk,
-        "replay_id": replay.pk,
-        "request_attempt_id": attempt.pk,
-        "response_id": attempt.pk,
-        "token": create_application_secret(application)[0].pk,
-        "token_id": create_service_token(application.organization)[0].pk,
-    }
 
 
 def body_for(ids):
@@ -103,8 +67,8 @@ def everything():
 
 
 @pytest.mark.parametrize("kind", [as_application, as_organization], ids=["application", "organization"])
-def test_nobody_reads_or_changes_what_is_anothers(victim, kind):
-    _, ids = victim
+def test_nobody_reads_or_changes_what_is_anothers(tenant, kind):
+    _, ids = tenant
     stranger = make_application()
     thief: ApiClient = kind(stranger if kind is as_application else stranger.organization)
     before, answers = everything(), {}

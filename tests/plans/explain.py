@@ -1,11 +1,10 @@
 """Tables that are filled to a size, and what a statement of the queue touches in them."""
 
 import json
-import re
 import uuid
 from collections.abc import Iterator
 
-from delivery.statements import statement
+from delivery.statements import positional, statement
 
 LANES = 2_000
 READY = 50
@@ -61,8 +60,7 @@ class Explained:
 
 def explain(connection, name: str, **parameters) -> Explained:
     """Run a statement as the pump does, with a generic plan, and roll it back."""
-    names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", statement(name))))
-    text = re.sub(r"%\((\w+)\)s", lambda match: f"${names.index(match[1]) + 1}", statement(name)).replace("%%", "%")
+    text, names = positional(statement(name))
     values = ", ".join(_literal(parameters[each]) for each in names)
     prepared = f"plan_{uuid.uuid4().hex[:8]}"
     connection.execute(f"PREPARE {prepared} AS {text}")

@@ -95,7 +95,7 @@ def test_recording_without_order_does_not_walk_what_is_in_flight(connection):
         assert len(leased) == in_flight
         connection.execute("UPDATE subscription_state SET in_flight = %s", [in_flight])
         defer = {"subscription_id": str(subscription), "verdict": "defer", "wait": 1}
-        results = [{**defer, "delivery_id": str(row[0]), "epoch": row[5]} for row in leased[:READY]]
+        results = [{**defer, "delivery_id": str(row[2]), "epoch": row[5]} for row in leased[:READY]]
         record = explain(connection, "record_loose", results=json.dumps(results))
         assert record.plan["Actual Rows"] == READY
         assert "attempt_leased" not in {node.get("Index Name") for node in record.nodes()}

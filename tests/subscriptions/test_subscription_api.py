@@ -1,5 +1,6 @@
 """`/subscriptions/`: what may be asked for, and what is answered."""
 
+import ipaddress
 import uuid
 
 import pytest
@@ -121,6 +122,10 @@ def test_a_retry_policy_of_ones_own_is_kept_as_it_is(api, application, policy):
         ({"target": target(url="https://example.com:port/")}, "target"),
         ({"target": target(url="https://example.com/" + "x" * 1000)}, "target"),
         ({"target": target(url="https://example.com/ x")}, "target"),
+        ({"target": target(url="http://169.254.169.254/latest/meta-data")}, "target"),
+        ({"target": target(url="http://0xa9fea9fe/")}, "target"),
+        ({"target": target(url="https://user@10.0.0.1:8443/x")}, "target"),
+        ({"target": target(url="http://[::ffff:10.0.0.1]/")}, "target"),
         ({"target": target(headers=None)}, "target"),
         ({"target": target(headers={f"x-{n}": "x" for n in range(11)})}, "target"),
         ({"target": target(headers={"x": "x" * 501})}, "target"),
@@ -298,3 +303,14 @@ def test_fifo_with_several_dedicated_workers_is_refused(api, application):
         Worker.objects.create(name=name, is_public=True)
     answer = api.post("/subscriptions/", body(application, fifo_mode=True, dedicated_workers=["a", "b"]))
     assert set(problem(answer, 422, "Validation")["validation"]) == {"dedicated_workers"}
+
+
+def test_a_private_address_is_named_where_it_is_refused_and_taken_where_it_is_allowed(api, application, settings):
+    private = body(application, target=target(url="http://127.0.0.1:9/hook"))
+    settings.ALLOWED_TARGETS = []
+    document = problem(api.post("/subscriptions/", private), 422, "Validation")
+    (complaint,) = document["validation"]["target"]["url"]
+    assert complaint["code"] == "forbidden_address"
+    assert "127.0.0.1" in complaint["message"]
+    settings.ALLOWED_TARGETS = [ipaddress.ip_network("127.0.0.0/8")]
+    assert api.post("/subscriptions/", private).status_code == 201

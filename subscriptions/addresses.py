@@ -1,7 +1,9 @@
 """Addresses that webhooks must not reach: whoever may name a target could else knock on our own doors."""
 
 import ipaddress
+import socket
 from collections.abc import Iterable
+from contextlib import suppress
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -25,6 +27,15 @@ def is_forbidden(text: str, allowed: Iterable[Network] = ()) -> bool:
     if any(address.version == network.version and address in network for network in allowed):
         return False
     return any(address.version == network.version and address in network for network in _FORBIDDEN)
+
+
+def literal_address(host: str) -> str | None:
+    """The address that a URL's host is, in any spelling that clients take (`127.1`, `0x7f000001`); None for a name."""
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(host.partition("%")[0]))
+    with suppress(OSError):
+        return socket.inet_ntoa(socket.inet_aton(host))
+    return None
 
 
 def _meant(address: Address) -> Address:

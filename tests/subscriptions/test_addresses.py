@@ -2,7 +2,7 @@ import ipaddress
 
 import pytest
 
-from delivery.addresses import is_forbidden
+from subscriptions.addresses import is_forbidden, literal_address
 
 PUBLIC = ["1.1.1.1", "93.184.216.34", "100.128.0.1", "172.32.0.1", "192.0.1.1", "2606:4700::1111", "64:ff9b::1.1.1.1"]
 PRIVATE = [
@@ -36,3 +36,22 @@ def test_private_and_special_addresses_may_not(address):
 )
 def test_an_allowed_network_is_an_exception_for_itself_in_every_form(address, forbidden):
     assert is_forbidden(address, [ipaddress.ip_network("127.0.0.0/8")]) is forbidden
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("169.254.169.254", "169.254.169.254"),
+        ("127.1", "127.0.0.1"),
+        ("2130706433", "127.0.0.1"),
+        ("0x7f000001", "127.0.0.1"),
+        ("0177.0.0.1", "127.0.0.1"),
+        ("::1", "::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("example.com", None),
+        ("127.0.0.1.example.com", None),
+        ("localhost", None),
+    ],
+)
+def test_an_address_is_recognised_however_it_is_spelled(host, address):
+    assert literal_address(host) == address
