@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import uuid
+from contextlib import suppress
 
 import psycopg
 from py4j.protocol import Py4JError
