@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from events.models import Event
+from events.models import BulkLoad, Event
 from tenants.admin_pages import ReadOnlyAdmin
 
 
@@ -16,3 +16,11 @@ class EventAdmin(ReadOnlyAdmin):
     @admin.display(description="payload")
     def payload_text(self, event: Event) -> str:
         return bytes(event.payload).decode("utf-8", "replace")
+
+
+@admin.register(BulkLoad)
+class BulkLoadAdmin(ReadOnlyAdmin):
+    list_display = ("id", "application", "state", "stage", "progress", "events_count", "events_released", "created_at")
+    list_filter = ("state",)
+    search_fields = ("=id",)
+    ordering = ("-created_at", "-id")

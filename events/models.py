@@ -2,7 +2,7 @@ import uuid
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from subscriptions.models import Subscription
@@ -143,3 +143,128 @@ class Replay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id}: {self.state}"
+
+
+class BulkLoad(models.Model):
+    """Events that Spark loads: staged and merged by `spark_ingest`, then released as deliveries, chunk after chunk.
+
+    `spark_ingest` writes the rows by SQL, where Django is not installed: every default is the database's.
+    """
+
+    class State(models.TextChoices):
+        LOADING = "loading"  # Spark copies the rows into a staging table
+        MERGING = "merging"  # they become events, in order; chunks are made
+        READY = "ready"  # all events are there, and the release may begin
+        RELEASING = "releasing"  # chunks become deliveries
+        PAUSED = "paused"  # between chunks, by somebody
+        DONE = "done"
+        CANCELLED = "cancelled"
+        FAILED = "failed"  # nothing of it is left; run again with its id, it begins anew
+
+    OVER = [State.DONE, State.CANCELLED, State.FAILED]
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    application = models.ForeignKey(Application, models.CASCADE, related_name="bulk_loads", db_index=False)
+    state = models.CharField(max_length=9, choices=State, db_default=State.LOADING)
+    stage = models.CharField(max_length=100, db_default="", help_text="What goes on, in words.")
+    progress = models.SmallIntegerField(db_default=0, help_text="Of the load into the database, in percent.")
+    source = models.CharField(max_length=1000, db_default="", help_text="Where the rows come from.")
+    actor = models.CharField(max_length=150, db_default="", help_text="Who loads.")
+    error = models.TextField(db_default="", help_text="What went wrong last.")
+    run = models.UUIDField(null=True, help_text="The run that loads; one that another has taken over changes nothing.")
+    staging = models.CharField(max_length=63, db_default="", help_text="Its table in the schema bulk_load_stage.")
+    is_stream = models.BooleanField(db_default=False, help_text="Chunks may come for as long as it is not over.")
+    last_batch = models.BigIntegerField(null=True, help_text="The last micro-batch of a stream that was merged.")
+    rows_read = models.BigIntegerField(db_default=0)
+    rows_quarantined = models.BigIntegerField(db_default=0)
+    quarantined = models.JSONField(db_default={}, help_text="How many rows for which reason.")
+    rows_merged = models.BigIntegerField(db_default=0, help_text="Rows that are events now, or were duplicates.")
+    events_count = models.BigIntegerField(db_default=0, help_text="Events that were new.")
+    chunks = models.IntegerField(db_default=0, help_text="How many chunks there are.")
+    per_second = models.IntegerField(null=True, help_text="Events to release; null: as fast as live traffic allows.")
+    released_chunks = models.IntegerField(db_default=0, help_text="Chunks that are released to their end.")
+    released_of_chunk = models.IntegerField(db_default=0, help_text="Events released of the next one.")
+    events_released = models.BigIntegerField(db_default=0)
+    deliveries = models.BigIntegerField(db_default=0, help_text="Deliveries made.")
+    created_at = models.DateTimeField(db_default=Now())
+    started_at = models.DateTimeField(db_default=Now(), help_text="When it was last begun, or gone on with.")
+    loaded_at = models.DateTimeField(null=True, help_text="When all of its events were there.")
+    moved_at = models.DateTimeField(db_default=Now(), help_text="Who was moved on longest ago is released next.")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        db_table = "bulk_load"
+        indexes = [
+            # the release: which to move on
+            models.Index(
+                fields=["moved_at"], name="bulk_load_to_release", condition=Q(state__in=["ready", "releasing"])
+            ),
+            # the list of the API
+            models.Index(fields=["application", "-created_at", "-id"], name="bulk_load_by_age"),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=[
+                        "loading",
+                        "merging",
+                        "ready",
+                        "releasing",
+                        "paused",
+                        "done",
+                        "cancelled",
+                        "failed",
+                    ]
+                ),
+                name="bulk_load_state_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["done", "cancelled", "failed"], finished_at__isnull=False)
+                | (~Q(state__in=["done", "cancelled", "failed"]) & Q(finished_at=None)),
+                name="bulk_load_has_an_end_when_it_is_over",
+            ),
+            models.CheckConstraint(
+                condition=Q(progress__gte=0, progress__lte=100), name="bulk_load_progress_in_bounds"
+            ),
+            models.CheckConstraint(condition=Q(per_second=None) | Q(per_second__gte=1), name="bulk_load_rate_moves"),
+            models.CheckConstraint(
+                condition=Q(events_released__lte=F("events_count"), released_chunks__lte=F("chunks")),
+                name="bulk_load_releases_what_it_has",
+            ),
+        ]
+
+    @property
+    def rows_duplicate(self) -> int:
+        """Rows whose event was there before, or earlier in the load."""
+        return self.rows_merged - self.events_count
+
+    def __str__(self) -> str:
+        return f"{self.id}: {self.state}"
+
+
+class BulkLoadChunk(models.Model):
+    """Some thousand events of a load in the order they are released: by `occurred_at`, then by place in the input.
+
+    An event is named by its key; a row for each would double what a load costs. Chunks are planned, then merged.
+    """
+
+    pk = models.CompositePrimaryKey("load_id", "number")
+    load = models.ForeignKey(BulkLoad, models.CASCADE, related_name="+", db_index=False)
+    number = models.IntegerField(help_text="From 0 on, without holes: the order of the chunks.")
+    after_occurred_at = models.DateTimeField(null=True, help_text="Behind what it begins: the end of the one before.")
+    after_place = models.BigIntegerField(null=True)
+    until_occurred_at = models.DateTimeField(help_text="The last row in it.")
+    until_place = models.BigIntegerField()
+    events = ArrayField(
+        models.BigIntegerField(), null=True, help_text="Keys of `event`, in order; null until it is merged."
+    )
+
+    class Meta:
+        db_table = "bulk_load_chunk"
+        indexes = [
+            # take_chunk.sql of spark_ingest
+            models.Index(fields=["load", "number"], name="bulk_load_chunk_to_merge", condition=Q(events=None)),
+        ]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of {self.load_id}"

@@ -1,0 +1,96 @@
+"""Files as a DataFrame that knows where each row stands in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from spark_ingest.layout import FIELDS
+from spark_ingest.places import BITS
+from spark_ingest.problems import LoadProblem
+
+FORMATS = ("json", "parquet", "csv", "delta")
+UNREADABLE = "_unreadable"
+PACKAGES = "--conf spark.jars.packages=io.delta:delta-spark_2.13:VERSION, say."
+MOST_FILES = 1 << (63 - BITS)
+
+
+@dataclass(frozen=True)
+class Input:
+    """The rows, and which columns say where they stand and which cannot be read."""
+
+    rows: DataFrame
+    columns: list[str]  # those that came from the source
+    place: str | None = None
+    block: str | None = None
+    unreadable: str | None = None
+
+
+def read_input(
+    spark: SparkSession,
+    source: str,
+    kind: str,
+    *,
+    mapped: Mapping[str, str],
+    place: str | None,
+    options: Mapping[str, str],
+) -> Input:
+    try:
+        rows = _read(spark, source, kind, mapped=mapped, place=place, options=options)
+        columns = rows.columns
+        unreadable = UNREADABLE if UNREADABLE in columns else None
+        if place:
+            return Input(rows, columns, place=place, unreadable=unreadable)
+        if kind in {"parquet", "delta"}:
+            return Input(_placed(spark, rows, "row_index"), columns, place="_place", unreadable=unreadable)
+        return Input(_placed(spark, rows, "file_block_start"), columns, block="_place", unreadable=unreadable)
+    except AnalysisException as problem:
+        condition = problem.getCondition()
+        if condition == "DATA_SOURCE_NOT_FOUND":
+            raise LoadProblem(f"This Spark cannot read {kind}. Add what it needs: {PACKAGES}") from None
+        raise LoadProblem(f"{source} cannot be read as {kind}: {str(problem).splitlines()[0]}") from None
+
+
+def _read(
+    spark: SparkSession,
+    source: str,
+    kind: str,
+    *,
+    mapped: Mapping[str, str],
+    place: str | None,
+    options: Mapping[str, str],
+) -> DataFrame:
+    reader = spark.read.format(kind).options(columnNameOfCorruptRecord=UNREADABLE, mode="PERMISSIVE")
+    if kind == "json":
+        # As the text that stands there: a payload is signed byte for byte, and labels are held against the rules.
+        wanted = {mapped.get(field, field) for field in FIELDS}
+        strict = {"allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+        return reader.options(**strict | dict(options)).schema(_schema(sorted(wanted), place)).load(source)
+    if kind == "csv":
+        given = {"header": "true", "escape": '"', "enforceSchema": "false", **options}
+        header = spark.read.format("csv").options(**given).load(source).columns
+        return reader.options(**given).schema(_schema(header, place)).load(source)
+    return spark.read.format(kind).options(**options).load(source)
+
+
+def _schema(columns: list[str], place: str | None) -> StructType:
+    fields = [StructField(name, LongType() if name == place else StringType()) for name in columns]
+    if place and place not in columns:
+        fields.append(StructField(place, LongType()))
+    return StructType([*fields, StructField(UNREADABLE, StringType())])
+
+
+def _placed(spark: SparkSession, rows: DataFrame, within: str) -> DataFrame:
+    """With a column that sorts the input: the number of the file by name, and what sorts within the file."""
+    files = sorted(rows.inputFiles())
+    if len(files) > MOST_FILES:
+        raise LoadProblem(f"There are {len(files):,} files: a load may have {MOST_FILES:,}. Load them in parts.")
+    numbered = spark.createDataFrame(list(enumerate(files)), "_number bigint, _file string")
+    at = rows.select("*", F.col("_metadata.file_path").alias("_path"), F.col(f"_metadata.{within}").alias("_within"))
+    # A broadcast join keeps the order of the rows, and what is not found would be null, which is refused.
+    joined = at.join(F.broadcast(numbered), at["_path"] == numbered["_file"], "left")
+    place = F.shiftleft(F.col("_number"), BITS) + F.col("_within")
+    return joined.select(*rows.columns, place.alias("_place"))
