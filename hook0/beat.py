@@ -11,6 +11,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "count": {"task": "events.tasks.count_events", "schedule": 60.0, "options": {"expires": 60.0}},
     "retention": {"task": "events.tasks.delete_old_events", "schedule": 10.0, "options": {"expires": 10.0}},
     "replays": {"task": "events.tasks.replay", "schedule": 1.0, "options": {"expires": 1.0}},
+    "release": {"task": "events.tasks.release_bulk_loads", "schedule": 0.5, "options": {"expires": 0.5}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",
         "schedule": 600.0,
