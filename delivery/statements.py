@@ -33,5 +33,5 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[
     connection.ensure_connection()
     text, names = positional(statement(name, folder))
     with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
-        cursor.execute(text, [parameters[each] for each in names], prepare=True)
+        cursor.execute(text, [parameters[each] for each in names], prepare=True, binary=True)
         return cursor.fetchall()

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 import orjson
@@ -37,7 +37,7 @@ class NewEvent:
     ip: str | None = None
 
 
-class Fate(Enum):
+class Fate(StrEnum):
     CREATED = "created"
     DUPLICATE = "duplicate"
     UNKNOWN_TYPE = "unknown type"

@@ -107,11 +107,11 @@ def programs(site: Site, env: Mapping[str, str]) -> Iterator[Program]:
 
 def serve(application: str, host: str, port: int) -> tuple[str, ...]:
     """The web server of the API, as arguments of Python."""
-    # Ingests that come while another is stored are stored together: the threads are how many these can be.
+    # Threads are how many ingests can be stored together (events.together). Granian warns of so many: errors alone.
     return (
         *("-m", "granian", "--interface", "wsgi", application),
         *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "16"),
-        *("--no-ws", "--log-level", "warning", "--log-config", "hook0/server_log.json"),  # from where our code is
+        *("--no-ws", "--log-level", "error", "--log-config", "hook0/server_log.json"),  # from where our code is
         *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
     )
 

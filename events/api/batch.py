@@ -150,7 +150,7 @@ def _read_line(line: bytes) -> Any:
 def _result(ingested: Ingested) -> dict[str, Any]:
     if ingested.fate is Fate.UNKNOWN_TYPE:
         return _refused(ingested.event_id, EventTypeDoesNotExist())
-    return {"event_id": ingested.event_id, "status": ingested.fate.value, "problem": None}
+    return {"event_id": ingested.event_id, "status": ingested.fate, "problem": None}
 
 
 def _refused(event_id: uuid.UUID | None, problem: Problem) -> dict[str, Any]:
