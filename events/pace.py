@@ -1,7 +1,7 @@
 """How fast bulk loads may be released: as fast as live deliveries do not notice. Pure, with the clock as an argument.
 
-A pace looks at the live deliveries that end while it releases. One in a hundred may take longer than the slowest
-hundredth did while nothing was released, and a tenth: more, and it slows down; no more, and it speeds up. It slows
+A pace looks at the live deliveries that end while it releases. One in a hundred of them may take longer than the p99 of
+those that ended while nothing was released, and a tenth: with fewer it speeds up, with more it slows down. It slows
 down, too, when what it has released waits. Now and then it holds still, to see how live deliveries do by themselves.
 """
 
@@ -12,14 +12,15 @@ LEAST = 10.0
 FASTER, SLOWER = 1.25, 0.7
 TOLERANCE = 1.1  # of the p99 of live deliveries
 SHARE = 0.01  # of them that may be slower
-CHANCE = 3  # so many more are no reason yet
 MOST_WAIT = 1.0  # seconds in line of what was released, in the middle
-SETTLE_SECONDS = 1.0  # until what a change has done is seen
+SETTLE_SECONDS = 0.5  # until what a change has done is seen
 STEP_SECONDS = 2.0
 ENOUGH = 100  # live deliveries to go by,
-ENOUGH_SECONDS = 10.0  # or what there was of them in this time
-CALM_SECONDS = 4.0
-CALM_EVERY_SECONDS = 60.0
+ENOUGH_SECONDS = 10.0  # or what there was of them in this time,
+TOO_MANY = 4  # or so many slow ones
+CALM_SECONDS = 2.0  # and so often, since others come and go on the machines as well
+CALM_EVERY_SECONDS = 8.0
+IDLE_SECONDS = 60.0  # without a release: what was known then is no longer so
 SAMPLES = 500
 USED = 0.8  # of the rate: one that is not used is not raised
 
@@ -44,6 +45,11 @@ class Pace:
             return None
         return TOLERANCE * sorted(self.calm)[min(len(self.calm) - 1, int(len(self.calm) * (1 - SHARE)))]
 
+    @property
+    def share(self) -> float:
+        """How many may be slower: of few calm ones, one more than the slowest is no wonder."""
+        return max(SHARE, 1 / (len(self.calm) + 1))
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -54,11 +60,12 @@ class Sight:
     deliveries: int = 0
     live: tuple[float, ...] = ()  # how long live ones took that ended since the last look
     wait: float | None = None  # how long released ones waited, in the middle; none has ended: None
+    is_served: bool = True  # somebody delivers
 
 
 def begin(now: float) -> Pace:
     """After a time without releases: what ended in it was calm."""
-    return Pace(since=now - CALM_EVERY_SECONDS, looked_at=now - CALM_EVERY_SECONDS)
+    return Pace(since=now - IDLE_SECONDS, looked_at=now - IDLE_SECONDS)
 
 
 def decide(pace: Pace, sight: Sight) -> Pace:
@@ -73,27 +80,28 @@ def decide(pace: Pace, sight: Sight) -> Pace:
         return _changed(looked, sight.now, is_calm=True)
     slow = sum(each > limit for each in sight.live) if limit is not None else 0
     looked = replace(looked, live=looked.live + len(sight.live), slow=looked.slow + slow)
-    elapsed = sight.now - looked.since
-    if elapsed < STEP_SECONDS:
+    factor = _factor(looked, sight)
+    if factor is None:
         return looked
-    if _is_too_fast(looked, sight):
-        return _changed(looked, sight.now, per_second=max(LEAST, looked.per_second * SLOWER))
-    if _may_be_faster(looked, sight):
-        return _changed(looked, sight.now, per_second=looked.per_second * FASTER)
-    return looked
+    return _changed(looked, sight.now, per_second=max(LEAST, looked.per_second * factor))
 
 
-def _is_too_fast(pace: Pace, sight: Sight) -> bool:
-    if pace.slow > SHARE * pace.live + CHANCE:
-        return True
-    # Nothing has come out of what was put in: nobody delivers, or it waits for longer than we look back.
-    return sight.wait > MOST_WAIT if sight.wait is not None else sight.deliveries > 0
-
-
-def _may_be_faster(pace: Pace, sight: Sight) -> bool:
+def _factor(pace: Pace, sight: Sight) -> float | None:
+    """How much faster or slower to go; None is not to be said yet."""
     elapsed = sight.now - pace.since
-    is_known = not pace.live or pace.live >= ENOUGH or elapsed >= ENOUGH_SECONDS
-    return is_known and pace.slow <= SHARE * pace.live and sight.released >= USED * pace.per_second * elapsed
+    if elapsed < STEP_SECONDS:
+        return None
+    if sight.wait is None and sight.deliveries:
+        # Nothing comes out of what was put in: nobody delivers, or all of it is for who is paused or does not answer.
+        return None if sight.is_served else SLOWER
+    if sight.wait is not None and sight.wait > MOST_WAIT:
+        return SLOWER
+    if pace.live and pace.live < ENOUGH and elapsed < ENOUGH_SECONDS and pace.slow < TOO_MANY * pace.share / SHARE:
+        return None
+    # On average it stays as it is when just as many are slow as may be.
+    factor = FASTER ** (1 - pace.slow / (pace.share * max(pace.live, ENOUGH)))
+    is_used = sight.released >= USED * pace.per_second * elapsed
+    return max(SLOWER, factor) if factor <= 1 or is_used else None
 
 
 def _changed(pace: Pace, now: float, **changes: float) -> Pace:

@@ -22,10 +22,10 @@ from events.watch import LOOK_SECONDS, Clock, pace_of, watch
 AT_A_TIME = 200  # deliveries of one transaction: publishers wait for it where it has locked their lanes
 AT_FIRST = 10  # events, while it is not known how many deliveries they make
 LOADS_AT_A_TIME = 20
-TICK_SECONDS = 0.02
+TICK_SECONDS = 0.1  # a commit waits for the disk, and so do others behind it
 IDLE_SECONDS = 0.2  # where nothing can be done right now
 BURST_SECONDS = 2.0  # what a rate makes up for when maintenance was busy with something else
-SHORT_BURST_SECONDS = 0.2
+SHORT_BURST_SECONDS = 0.3
 CHUNKS_OF_A_STREAM = 1000  # are kept, so that what is pending of them can be called off
 MOVING = [BulkLoad.State.READY, BulkLoad.State.RELEASING]
 

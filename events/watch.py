@@ -10,10 +10,10 @@ from django.db.models import DateTimeField, Func
 from delivery.attempt_ids import first_from
 from delivery.statements import run
 from events.models import ReleasePace
-from events.pace import CALM_EVERY_SECONDS, SETTLE_SECONDS, Pace, Sight, begin, decide
+from events.pace import IDLE_SECONDS, SETTLE_SECONDS, Pace, Sight, begin, decide
 
 SQL = Path(__file__).parent / "sql"
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.4
 LOOK_BACK_SECONDS = 10.0  # to deliveries that were made then, and end now
 MOST_ATTEMPTS = 5_000
 
@@ -35,7 +35,7 @@ def watch() -> None:
         return
     now = row.now.timestamp()
     before = pace_of(row)
-    if now - before.looked_at > CALM_EVERY_SECONDS:
+    if now - before.looked_at > IDLE_SECONDS:
         before = begin(now)
     if now - before.looked_at < LOOK_SECONDS:
         return
@@ -61,8 +61,8 @@ def _sight(row: ReleasePace, pace: Pace, now: float) -> Sight:
         "looked_at": _moment(pace.looked_at),
         "most": MOST_ATTEMPTS,
     }
-    ((live, wait),) = run("look_at_deliveries", parameters, SQL)
-    return Sight(now, released=row.released, deliveries=row.deliveries, live=tuple(live), wait=wait)
+    ((live, wait, is_served),) = run("look_at_deliveries", parameters, SQL)
+    return Sight(now, row.released, row.deliveries, live=tuple(live), wait=wait, is_served=is_served)
 
 
 def _moment(seconds: float) -> datetime:

@@ -261,7 +261,7 @@ def test_without_a_rate_it_goes_at_the_pace_that_all_share(application, monkeypa
     assert ReleasePace.objects.get().released == released
 
 
-def test_what_is_not_delivered_slows_it_down(application, monkeypatch):
+def test_where_nobody_delivers_it_slows_down(application):
     make_subscription(application)
     make_load(application, 20, per_second=None)
     go(0.3)
