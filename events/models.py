@@ -161,8 +161,6 @@ class BulkLoad(models.Model):
         CANCELLED = "cancelled"
         FAILED = "failed"  # nothing of it is left; run again with its id, it begins anew
 
-    OVER = [State.DONE, State.CANCELLED, State.FAILED]
-
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     application = models.ForeignKey(Application, models.CASCADE, related_name="bulk_loads", db_index=False)
     state = models.CharField(max_length=9, choices=State, db_default=State.LOADING)

@@ -5,7 +5,9 @@ import os
 import sys
 import time
 import uuid
+from contextlib import suppress
 
+import psycopg
 from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
@@ -67,9 +69,9 @@ def load(arguments: Arguments) -> Report:
                 _set_aside(arguments, opened, rows, rules, folder)
             loaded = merge(arguments.database_url, opened)
     except BaseException as problem:
-        with connect(arguments.database_url, purpose="abort") as connection:
+        with suppress(LoadProblem, psycopg.Error), connect(arguments.database_url, purpose="abort") as connection:
             loads.abort(connection, opened, explain(problem))
-        raise
+        raise  # what went wrong first is what is said
     return _report(loaded, folder, time.monotonic() - began)
 
 

@@ -54,7 +54,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "ingest": partial(scenes.ingests, seconds=20 * part),
         "bulk": partial(bulk.bulk, rows=int(1_000_000 * part)),
         "release": partial(released.releases, seconds=20 * part, rounds=3),
-        "memory": partial(bulk.memory, sizes=[int(10**5 * part), int(10**7 * part)]),
+        "memory": partial(bulk.memory, sizes=[10**5, int(10**7 * part)]),
     }
     rows = []
     for name in options.scenes or [name for name in known if name not in LONG]:

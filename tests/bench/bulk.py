@@ -43,11 +43,11 @@ def bulk(stage: Stage, *, rows: int) -> Iterator[Row]:
 
 
 def memory(stage: Stage, *, sizes: Sequence[int]) -> Iterator[Row]:
-    """The most memory that the driver, all its processes together, takes for loads of different sizes."""
+    """The most memory that the driver takes for loads of different sizes; its executors are processes of their own."""
     taken = {}
     with tempfile.TemporaryDirectory() as folder:
         for rows in sizes:
-            with _session() as spark:
+            with _session("local-cluster[2,1,1024]") as spark:
                 source = _source(spark, f"{folder}/{rows}", rows)
                 _load(stage, source.limit(1000))
                 with _peak() as peak:
@@ -59,10 +59,10 @@ def memory(stage: Stage, *, sizes: Sequence[int]) -> Iterator[Row]:
 
 
 @contextmanager
-def _session() -> Iterator[SparkSession]:
+def _session(master: str = "local[*]") -> Iterator[SparkSession]:
     provide_java()
     os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    builder = SparkSession.builder.master("local[*]").config("spark.ui.enabled", "false")
+    builder = SparkSession.builder.master(master).config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.memory", "1g").config("spark.ui.showConsoleProgress", "false")
     if JDBC_JAR.exists():
         builder = builder.config("spark.jars", str(JDBC_JAR))
@@ -151,7 +151,7 @@ def _write_by_jdbc(stage: Stage, source: DataFrame, batched: str) -> float:
 
 @contextmanager
 def _peak() -> Iterator[list[int]]:
-    """The most that this process and all below it have had in memory at once, in KiB."""
+    """The most that the driver has had in memory at once, in KiB: this process and what it started, but executors."""
     over, peak = threading.Event(), [0]
 
     def watch() -> None:
@@ -175,13 +175,14 @@ def _tree() -> int:
         pid = int(fields["Pid"])
         parents[pid], sizes[pid] = int(fields["PPid"]), int(fields.get("VmRSS", "0").split()[0])
     mine = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in mine and pid not in mine}:
+    while more := {pid for pid, parent in parents.items() if parent in mine and pid not in mine and _is_driver(pid)}:
         mine |= more
-    return sum(sizes[pid] for pid in mine if "postgres" not in _name(pid))
+    return sum(sizes[pid] for pid in mine)
 
 
-def _name(pid: int) -> str:
+def _is_driver(pid: int) -> bool:
     try:
-        return Path(f"/proc/{pid}/comm").read_text()
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
-        return ""
+        return False
+    return b"CoarseGrainedExecutorBackend" not in command and b"postgres" not in command.split(b"\0")[0]
