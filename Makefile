@@ -10,7 +10,7 @@ CLIENT := hook0-client==2.0.3
 NODE_CLIENT := hook0-client@1.1.0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test bench check format clean
+.PHONY: help run demo test bench pictures check format clean
 
 help: ## What there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,6 +26,9 @@ test: $(VENV)/.dev $(VENV)/.client $(VENV)/.node-client ## Test; ARGS="tests/del
 
 bench: $(VENV)/.dev ## Measure deliveries beside their yardsticks; ARGS="lane --quick" for less
 	@$(BIN)/python -m tests.bench $(ARGS)
+
+pictures: $(VENV)/.dev ## Draw the dashboards of a real run of five minutes into docs/images
+	@$(BIN)/python -m tests.pictures $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, import contracts, migrations, settings for production
 	$(BIN)/ruff check

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from delivery.audit import Operator
-from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
+from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt, RunningPump
 from delivery.reconfigure import choose_default_worker
 from subscriptions.models import OrganizationWorker
 from tenants.admin_pages import ReadOnlyAdmin, UndeletableAdmin
@@ -55,6 +55,12 @@ class DeadLetterAdmin(ReadOnlyAdmin):
     list_select_related = ("subscription", "event")
     list_filter = ("reason",)
     ordering = ("-died_at",)
+
+
+@admin.register(RunningPump)
+class RunningPumpAdmin(ReadOnlyAdmin):
+    list_display = ("process", "worker", "started_at", "seen_at")
+    ordering = ("-seen_at",)
 
 
 @admin.register(OrganizationWorker)

@@ -33,6 +33,8 @@ class Claimed:
     payload_content_type: str
     received_at: datetime
     backoff_schedule: Sequence[int] | None
+    traceparent: str | None
+    tracestate: str | None
 
     application_id: uuid.UUID
     is_paused: bool

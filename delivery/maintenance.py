@@ -8,7 +8,9 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F
 
+from delivery import hooks
 from delivery.audit import Operator, record
+from delivery.models import RunningPump
 from delivery.reconfigure import delete_all
 from delivery.statements import statement
 from subscriptions.models import Subscription
@@ -27,7 +29,14 @@ def reap(*, now: datetime | None = None) -> int:
             freed += (cursor.fetchone() or (0,))[0]
     if freed:
         logger.warning("%d leases had expired: their deliveries are tried again", freed)
+        hooks.reaped(freed)
     return freed
+
+
+def forget_pumps(*, now: datetime | None = None) -> int:
+    """Forget the pumps that have given no sign of life for a day; how many."""
+    forgotten, _ = RunningPump.objects.filter(seen_at__lt=(now or datetime.now(UTC)) - timedelta(days=1)).delete()
+    return forgotten
 
 
 def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
@@ -48,7 +57,10 @@ def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
             subscription.save(update_fields=["is_enabled", "disabled_reason", "updated_at"])
             reason = Operator("hook0", subscription.disabled_reason)
             record(reason, "disable_subscription", subscription_id=subscription.pk)
-            logger.warning("Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason)
+            ids = {"subscription_id": str(subscription.pk), "application_id": str(subscription.application_id)}
+            logger.warning(
+                "Subscription %s is disabled: %s", subscription.pk, subscription.disabled_reason, extra={"fields": ids}
+            )
     return [subscription.pk for subscription in failing]
 
 

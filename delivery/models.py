@@ -53,6 +53,8 @@ class Lane(models.Model):
             models.Index(fields=["pool", "ready_at", "id"], name="lane_ready", condition=Q(phase=Phase.WAITING)),
             # reap_lanes.sql
             models.Index(fields=["lease_until"], name="lane_leased", condition=Q(phase=Phase.RUNNING)),
+            # a snapshot of the metrics: nothing else than the lanes that hold something is read
+            models.Index(fields=["subscription"], name="lane_paused", condition=Q(phase=Phase.PAUSED)),
             # retry_blocked.sql, and the list of blocked keys, longest first
             models.Index(fields=["subscription", "since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
         ]
@@ -240,6 +242,21 @@ class OperatorAction(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor}: {self.action}"
+
+
+class RunningPump(models.Model):
+    """A process that delivers, and when it gave its last sign of life."""
+
+    process = models.CharField(max_length=100, primary_key=True)
+    worker = models.CharField(max_length=50, null=True, help_text="As which worker; empty: for everybody.")
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "running_pump"
+
+    def __str__(self) -> str:
+        return self.process
 
 
 class PumpBeacon(models.Model):

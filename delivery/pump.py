@@ -28,6 +28,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = (0.002, 0.025)  # while nothing is due, from the first to the longest pause between two looks
 VISIT_SECONDS = 2.0  # how long a pump stays with a lane before the lane goes back in line
 BEACON_SECONDS = 0.3
+SIGN_SECONDS = (0.5, 5.0)  # after the start, and from then on: a sign of life
 DATABASE_PAUSE_SECONDS = 1.0
 CROWD_SECONDS = 0.5
 BURST = 16
@@ -60,12 +61,14 @@ class Pump:
         self._claims_next = True
         self._requests: Counter[uuid.UUID] = Counter()  # in flight, by subscription
         self._recorded = 0
+        self._sign_at = 0.0
         self._pause = POLL_SECONDS[0]
         self._last_work = self._look_at = self._write_at = self._relight_at = time.monotonic()
 
     def run(self) -> int:
         """Deliver until nothing has been due for a while; how many tries were recorded."""
         self._last_work = time.monotonic()
+        self._sign_at = self._last_work + SIGN_SECONDS[0]
         self._clerk = Clerk(done=self._sender.wake)
         try:
             while self._has_reason_to_go_on():
@@ -113,7 +116,6 @@ class Pump:
         if ended or claimed:
             self._last_work = now
         self._to_send.extend(claimed)
-        hooks.recorded(ended)
 
     def _give_paperwork(self) -> None:
         """What has ended is to be written down, and what is due and fits into the window to be leased; in turn."""
@@ -122,10 +124,13 @@ class Pump:
         now = time.monotonic()
         may_record, may_claim = self._may_record(now), self._may_claim(now)
         give = self._clerk.send if self._sender.in_flight + len(self._to_send) > FEW else self._clerk.do
-        if may_record and not (may_claim and self._claims_next):
+        if now >= self._sign_at:
+            self._sign_at = now + SIGN_SECONDS[1]
+            give(self._queue.give_sign_of_life)
+        elif may_record and not (may_claim and self._claims_next):
             self._at_the_clerks, self._ended = self._ended, []
             self._claims_next = True
-            give(self._queue.record, self._at_the_clerks)
+            give(self._record, self._at_the_clerks)
         elif may_claim:
             self._room_asked_for = self._room
             self._claims_next = False
@@ -146,7 +151,16 @@ class Pump:
         if self._queue.serves_everybody and now - self._last_work < self._linger and now >= self._relight_at:
             self._queue.light_beacon(BEACON_SECONDS)
             self._relight_at = now + BEACON_SECONDS / 2
-        return self._queue.claim(room)
+        began = time.monotonic()
+        claimed = self._queue.claim(room)
+        hooks.claimed(len(claimed), time.monotonic() - began)
+        return claimed
+
+    def _record(self, ended: list[Ended]) -> list[Claimed]:
+        began = time.monotonic()
+        heads = self._queue.record(ended)
+        hooks.recorded(ended, time.monotonic() - began)
+        return heads
 
     def _send(self) -> None:
         """Begin some requests: a few, so that what is in flight is looked after in between."""

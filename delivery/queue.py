@@ -162,11 +162,17 @@ class Queue:
         )
         for subscription_id, opens, until in changed:
             if opens:
-                logger.warning("The circuit of subscription %s is open until %s", subscription_id, until)
+                ids = {"fields": {"subscription_id": str(subscription_id)}}
+                logger.warning("The circuit of subscription %s is open until %s", subscription_id, until, extra=ids)
 
     def light_beacon(self, seconds: float) -> None:
         """Tell publishers that nobody needs to ring for so long."""
         self._execute("light_beacon", seconds=seconds)
+
+    def give_sign_of_life(self) -> list[Claimed]:
+        """Tell operators that this pump is there. It brings no work."""
+        self._execute("give_sign_of_life", process=self._process, worker=self._worker)
+        return []
 
     def _claim_lanes(self, pool: int, room: int, now: datetime | None) -> list[Claimed]:
         began = time.monotonic()

@@ -28,6 +28,12 @@ def reap() -> None:
 
 
 @shared_task
+def forget_pumps() -> None:
+    """Forget the pumps that are no more."""
+    maintenance.forget_pumps()
+
+
+@shared_task
 def disable_failing() -> None:
     """Disable what has only failed for longer than its subscription allows."""
     maintenance.disable_failing()

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from delivery.claimed import Claimed
@@ -28,10 +28,12 @@ def build_request(claimed: Claimed, *, timestamp: int) -> WebhookRequest:
     if claimed.lane_id is not None:
         ours["X-Hook0-Lane"] = str(claimed.lane_id)
         ours["X-Hook0-Sequence"] = str(claimed.lane_seq)
-    return signed_request(
+    # Not signed: proxies on the way may put themselves into a trace.
+    trace = {"traceparent": claimed.traceparent, "tracestate": claimed.tracestate} if claimed.traceparent else {}
+    request = signed_request(
         method=claimed.method,
         url=claimed.url,
-        custom=claimed.headers,
+        custom={name: value for name, value in claimed.headers.items() if name.lower() not in trace},
         ours=ours,
         event_id=claimed.event_id,
         event_type=claimed.event_type,
@@ -42,6 +44,7 @@ def build_request(claimed: Claimed, *, timestamp: int) -> WebhookRequest:
         timestamp=timestamp,
         timeout_ms=claimed.timeout_ms,
     )
+    return replace(request, headers=[*request.headers, *((name, value) for name, value in trace.items() if value)])
 
 
 def signed_request(

@@ -35,6 +35,8 @@ class NewEvent:
     deliver_at: datetime | None = None
     backoff_schedule: list[int] | None = None
     ip: str | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
 
 
 class Fate(StrEnum):

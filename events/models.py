@@ -31,6 +31,8 @@ class Event(models.Model):
     priority = models.SmallIntegerField(db_default=100)
     deliver_at = models.DateTimeField(null=True)
     backoff_schedule = ArrayField(models.IntegerField(), null=True, help_text="Waits between tries, in ms.")
+    traceparent = models.CharField(max_length=55, null=True, help_text="The trace it belongs to, as the W3C writes it.")
+    tracestate = models.CharField(max_length=512, null=True)
 
     class Meta:
         db_table = "event"

@@ -12,6 +12,7 @@ from typing import Any
 from events import limits
 from events.ingest import NewEvent
 from events.payload import decode_payload
+from events.tracing import NO_TRACE, Trace
 from tenants.ids import new_id
 from tenants.problems import Validation
 
@@ -26,7 +27,7 @@ class _Complaint(Exception):
         self.refusal = refusal(code, message, **params)
 
 
-def read_event(body: Any, *, now: datetime, ip: str | None = None) -> NewEvent:
+def read_event(body: Any, *, now: datetime, ip: str | None = None, trace: Trace = NO_TRACE) -> NewEvent:
     """An event as it was sent, or the Problem with it: all fields first, the payload last."""
     if not isinstance(body, Mapping):
         raise Validation(validation={"non_field_errors": [refusal("invalid", "This must be an object.")]})
@@ -52,7 +53,7 @@ def read_event(body: Any, *, now: datetime, ip: str | None = None) -> NewEvent:
     values["payload"] = decode_payload(values["payload"], values["payload_content_type"])
     values.setdefault("event_id", new_id())
     values.setdefault("metadata", {})
-    return NewEvent(**values, ip=ip)
+    return NewEvent(**values, ip=ip, traceparent=trace.traceparent, tracestate=trace.tracestate)
 
 
 def read_application(body: Any) -> uuid.UUID:

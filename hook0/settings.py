@@ -379,6 +379,14 @@ METRICS_DIR = env.read(
     parse=env.text,
 )
 
+METRICS_SUBSCRIPTIONS = env.read(
+    "HOOK0_METRICS_SUBSCRIPTIONS",
+    "100",
+    "How many FIFO subscriptions have metrics of their own; the others are summed up as `other`.",
+    group="Metrics",
+    parse=env.integer(0, 10_000),
+)
+
 # --- Django -----------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
@@ -402,6 +410,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "hook0.request_ids.identify",
+    "monitoring.requests.count",
     "hook0.access_log.log_requests",
     "hook0.middleware.say_length",
     "hook0.middleware.let_finish",
@@ -453,6 +462,7 @@ WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = False
 
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$"]  # probes come from nearby, without a proxy
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
@@ -462,7 +472,7 @@ X_FRAME_OPTIONS = "DENY"
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 CORS_URLS_REGEX = "^/api/"
 CORS_ALLOW_METHODS = ["GET", "POST", "PUT", "DELETE"]
-CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options"]
+CORS_ALLOW_HEADERS = ["accept", "authorization", "content-type", "hook0-client-options", "traceparent", "tracestate"]
 CORS_EXPOSE_HEADERS = ["Link", "Retry-After", "X-Request-Id", "x-ratelimit-after"]
 CORS_PREFLIGHT_MAX_AGE = 3600
 # Events are bounded by events/limits.py; a request body of the API by 2 MiB.
@@ -527,6 +537,8 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
+        # Ours say for themselves what is said: Celery sets the level of the root as its own command line has it.
+        **{app: {"level": LOG_LEVEL} for app in ("tenants", "subscriptions", "delivery", "events", "monitoring")},
         "celery.app.trace": {"level": "WARNING"},
         "celery.worker.strategy": {"level": "WARNING"},
         "celery.beat": {"level": "WARNING"},

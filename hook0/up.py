@@ -12,6 +12,7 @@ from hook0.product import Site, environment, programs, steps
 from hook0.programs import end_recorded
 from hook0.startup import check_ports, claimed
 from hook0.supervisor import Supervisor
+from monitoring.own_series import FILE as OWN_SERIES
 
 
 def run(site: Site, console: Console) -> None:
@@ -65,8 +66,8 @@ def remember(site: Site, urls: dict[str, str]) -> None:
 def forget_counters(site: Site) -> None:
     """Counters of processes that are no more would be added to ours."""
     site.metrics_folder.mkdir(parents=True, exist_ok=True)
-    for file in site.metrics_folder.glob("*.db"):
-        file.unlink()
+    for file in (*site.metrics_folder.glob("*.db"), site.metrics_folder / OWN_SERIES):
+        file.unlink(missing_ok=True)
 
 
 def greeting(site: Site, credentials: Credentials) -> str:

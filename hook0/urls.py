@@ -42,6 +42,7 @@ from events.usage import usage_of
 from hook0.api import AnyOtherView, EnvironmentVariablesView, ErrorsView, InstanceView
 from hook0.openapi import SchemaView, TryView
 from monitoring.api import HealthView
+from monitoring.readiness import livez, readyz
 from subscriptions.api.views import SubscriptionsView, SubscriptionView
 from tenants.api.application_secrets import ApplicationSecretsView, ApplicationSecretView
 from tenants.api.applications import ApplicationsView, ApplicationView
@@ -122,6 +123,8 @@ urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
+    path("livez", livez),
+    path("readyz", readyz),
     path("api/v1/", include(api)),
     re_path("^api(/|$)", AnyOtherView.as_view()),
 ]

@@ -1,29 +1,130 @@
-"""Counters that processes keep while they work; `PROMETHEUS_MULTIPROC_DIR` makes them one."""
+"""Counters that processes keep while they work; `PROMETHEUS_MULTIPROC_DIR` makes those of a machine one.
 
-from collections.abc import Sequence
+Labels come from short lists. What a client can choose never becomes one, but for the ids of FIFO subscriptions: only so
+many of them (monitoring.own_series).
+"""
 
+from collections import Counter as Tally
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.conf import settings
 from prometheus_client import Counter, Histogram
 
 from delivery.queue import Ended
+from monitoring.histograms import observe_all
+from monitoring.own_series import OwnSeries
+
+QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+REQUESTS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30, 60)
+HOURS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 10800, 43200, 86400, 172800)
+WAITS = (1, 5, 15, 60, 300, 900, 3600, 10800, 43200, 86400, 172800)
+SIZES = (1, 2, 5, 10, 25, 50, 100, 250, 500)
+
+EVENTS = Counter("hook0_events_ingested_total", "Events that came in and were stored.", ["route"])
+REFUSED = Counter("hook0_events_refused_total", "Events that came in and were not stored.", ["route", "reason"])
+API_SECONDS = Histogram(
+    "hook0_api_request_duration_seconds",
+    "Requests to the API and the admin, and how long they took.",
+    ["method", "route", "status"],
+    buckets=QUICK,
+)
 
 TRIES = Counter(
     "hook0_delivery_tries_total",
     "Tries of deliveries that ended, by what became of the delivery and the class of error.",
-    ["verdict", "error"],
+    ["verdict", "error", "order"],
 )
-REQUEST_SECONDS = Histogram(
-    "hook0_request_duration_seconds",
-    "How long targets took to answer.",
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+REQUEST_SECONDS = Histogram("hook0_request_duration_seconds", "How long endpoints took to answer.", buckets=REQUESTS)
+DELIVERY_SECONDS = Histogram(
+    "hook0_delivery_duration_seconds", "From the receipt of an event to its acknowledgement.", ["order"], buckets=HOURS
+)
+QUEUE_SECONDS = Histogram(
+    "hook0_queue_duration_seconds",
+    "From when a try was due to when its request began; in a lane, of the first of each visit of a pump.",
+    ["order"],
+    buckets=HOURS,
+)
+BLOCKED_SECONDS = Histogram(
+    "fifo_subscription_blocked_duration_seconds",
+    "How long webhooks of a FIFO subscription waited for their turn.",
+    ["subscription_id"],
+    buckets=WAITS,
 )
 
+CLAIM_SECONDS = Histogram("hook0_claim_duration_seconds", "Looks for work, and how long they took.", buckets=QUICK)
+CLAIMED = Counter("hook0_deliveries_claimed_total", "Deliveries that were leased to a pump.")
+RECORD_SECONDS = Histogram("hook0_record_duration_seconds", "How long batches took to write down.", buckets=QUICK)
+RECORD_SIZE = Histogram("hook0_record_batch_size", "Ends of tries that were written down together.", buckets=SIZES)
+EXPIRED = Counter("hook0_leases_expired_total", "Leases of pumps that did not come back in time.")
+JOBS = Counter("hook0_jobs_total", "Rounds of the jobs on the clock, by result.", ["task", "result"])
 
-def count_recorded(ended: Sequence[Ended]) -> None:
-    """What the pump has just recorded."""
-    for each in ended:
-        if each.decision.verdict == "defer":
+own_series = OwnSeries(settings.METRICS_DIR, most=settings.METRICS_SUBSCRIPTIONS)
+
+
+def count_ingested(route: str, fates: Iterable[str]) -> None:
+    """Events that have just come in, by what became of them."""
+    for fate, amount in Tally(fates).items():
+        if fate == "created":
+            EVENTS.labels(route).inc(amount)
+        else:
+            REFUSED.labels(route, fate).inc(amount)
+
+
+def count_claimed(leases: int, seconds: float) -> None:
+    """A look for work."""
+    CLAIM_SECONDS.observe(seconds)
+    if leases:
+        CLAIMED.inc(leases)
+
+
+def count_recorded(ended: Sequence[Ended], seconds: float) -> None:
+    """What a pump has just written down."""
+    RECORD_SECONDS.observe(seconds)
+    RECORD_SIZE.observe(len(ended))
+    made = [each for each in ended if each.decision.verdict not in {"defer", "park"}]
+    for labels, amount in Tally(_fate(each) for each in made).items():
+        TRIES.labels(*labels).inc(amount)
+    requests = [each.outcome.elapsed_ms / 1000 for each in made if each.outcome and each.outcome.elapsed_ms is not None]
+    observe_all(REQUEST_SECONDS, requests)
+    for order in ("fifo", "none"):
+        _count_waits([each for each in made if each.picked_at and _order(each) == order], order)
+
+
+def count_reaped(leases: int) -> None:
+    """Leases that had expired."""
+    EXPIRED.inc(leases)
+
+
+def _fate(ended: Ended) -> tuple[str, str, str]:
+    return ended.decision.verdict, (ended.outcome and ended.outcome.error_name) or "none", _order(ended)
+
+
+def _order(ended: Ended) -> str:
+    return "fifo" if ended.claimed.fifo_mode else "none"
+
+
+def _count_waits(sent: Sequence[Ended], order: str) -> None:
+    queued, acknowledged = [], []
+    turns = defaultdict(list)
+    for each in sent:
+        claimed, outcome, picked_at = each.claimed, each.outcome, each.picked_at
+        if picked_at is None or outcome is None:
             continue
-        outcome = each.outcome
-        TRIES.labels(each.decision.verdict, (outcome.error_name if outcome else None) or "none").inc()
-        if outcome and outcome.elapsed_ms is not None:
-            REQUEST_SECONDS.observe(outcome.elapsed_ms / 1000)
+        if claimed.visit_began == claimed.leased_at:  # who comes after, in the same visit, is due when its turn comes
+            queued.append(_seconds(claimed.due_at, picked_at))
+        if each.decision.verdict == "done":
+            acknowledged.append(_seconds(claimed.received_at, picked_at) + (outcome.elapsed_ms or 0) / 1000)
+        if order == "fifo" and claimed.try_number == 1:
+            waited = _seconds(claimed.created_at, picked_at)
+            turns[own_series.label(claimed.subscription_id, worth_one=waited >= WAITS[0])].append(waited)
+    if sent:
+        observe_all(QUEUE_SECONDS.labels(order), queued)
+        observe_all(DELIVERY_SECONDS.labels(order), acknowledged)
+    for subscription, waits in turns.items():
+        observe_all(BLOCKED_SECONDS.labels(subscription), waits)
+
+
+def _seconds(since: datetime, until: datetime) -> float:
+    return max(0.0, (until - since).total_seconds())

@@ -1,41 +1,74 @@
-"""Gauges that are read off the tables: the tables are the metrics."""
+"""Gauges of the tables, as a snapshot has them. A scrape reads memory and asks nobody."""
 
+import logging
+import platform
 from collections.abc import Iterator
+from importlib.metadata import version
 
-from django.db import connection
+import django
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from delivery.models import Phase
+from monitoring.gauges import GAUGES
+from monitoring.snapshot import Kept, keep_fresh, read
 
-_LANES = "SELECT phase, count(*), coalesce(sum(tail_seq - head_seq + 1), 0) FROM fifo_subscription_state GROUP BY phase"
-_LOOSE = """
-SELECT count(*) FILTER (WHERE lease_until IS NULL), count(*) FILTER (WHERE lease_until IS NOT NULL)
-  FROM request_attempt WHERE lane_id IS NULL
-"""
-_DEAD = "SELECT count(*) FROM dead_letter"
+logger = logging.getLogger(__name__)
+
+STALE_SECONDS = 120.0  # older than that is no longer how things are
 
 
 class TableCollector(Collector):
-    """Asked at every scrape; the statements read small tables."""
+    """Shows the last snapshot that `look` has seen."""
+
+    def __init__(self) -> None:
+        self._kept: Kept | None = None
+        self._database_answers = False
+
+    def look(self) -> None:
+        """Take a snapshot if it is time, or read the one that another process has taken."""
+        try:
+            keep_fresh()
+            self._kept = read()
+            self._database_answers = True
+        except (OperationalError, InterfaceError) as problem:
+            connection.close()
+            if self._database_answers:
+                logger.warning("No gauges of the tables until the database answers: %s", problem)
+            self._database_answers = False
 
     def collect(self) -> Iterator[Metric]:
-        with connection.cursor() as cursor:
-            cursor.execute(_LANES)
-            phases = {Phase(phase): (lanes, waiting) for phase, lanes, waiting in cursor.fetchall()}
-            cursor.execute(_LOOSE)
-            pending, running = cursor.fetchone() or (0, 0)
-            cursor.execute(_DEAD)
-            (dead,) = cursor.fetchone() or (0,)
-        lanes = GaugeMetricFamily("hook0_lanes", "Lanes of FIFO subscriptions, by phase.", labels=["phase"])
-        depth = GaugeMetricFamily(
-            "hook0_lane_deliveries", "Deliveries that wait in lanes, by the lane's phase.", labels=["phase"]
+        yield _build_info()
+        yield GaugeMetricFamily(
+            "hook0_database_up", "Whether the database answered at the last look.", value=self._database_answers
         )
-        for phase in Phase:
-            lanes.add_metric([phase.name.lower()], phases.get(phase, (0, 0))[0])
-            depth.add_metric([phase.name.lower()], phases.get(phase, (0, 0))[1])
-        yield lanes
-        yield depth
-        yield GaugeMetricFamily("hook0_unordered_pending", "Deliveries without order that wait.", value=pending)
-        yield GaugeMetricFamily("hook0_unordered_in_flight", "Deliveries without order under lease.", value=running)
-        yield GaugeMetricFamily("hook0_dead_letters", "Deliveries that were given up.", value=dead)
+        if (kept := self._kept) is None:
+            return
+        yield GaugeMetricFamily(
+            "hook0_snapshot_timestamp_seconds",
+            "When the tables were last looked at.",
+            value=kept.taken_at.timestamp(),
+        )
+        yield GaugeMetricFamily("hook0_snapshot_duration_seconds", "How long that took.", value=kept.seconds)
+        if self._database_answers and kept.age < STALE_SECONDS:
+            yield from _families(kept)
+
+
+def _families(kept: Kept) -> Iterator[Metric]:
+    families: dict[str, Metric] = {}
+    for sample in kept.samples:
+        if sample.name in GAUGES:  # one of another release is none of ours
+            family = families.setdefault(sample.name, Metric(sample.name, GAUGES[sample.name], "gauge"))
+            family.add_sample(sample.name, sample.labels, sample.value)
+    yield from families.values()
+
+
+def _build_info() -> Metric:
+    info = GaugeMetricFamily(
+        "hook0_build_info", "What runs here, and where its admin is.", labels=["version", "python", "django", "admin"]
+    )
+    info.add_metric(
+        [version("hook0-fifo"), platform.python_version(), django.__version__, f"{settings.PUBLIC_URL}/admin"], 1
+    )
+    return info

@@ -207,6 +207,8 @@ class SubscriptionState(models.Model):
                 name="subscription_ready",
                 condition=Q(ready_at__isnull=False),
             ),
+            # a snapshot of the metrics: the circuits that are not closed
+            models.Index(fields=["circuit_until"], name="subscription_tripped", condition=Q(allowance__isnull=False)),
         ]
         constraints = [
             models.CheckConstraint(condition=Q(in_flight__gte=0), name="in_flight_is_not_negative"),

@@ -154,7 +154,7 @@ def test_prometheus_and_grafana_ask_services_that_exist():
     hosts += [name for job in scraped for each in job.get("dns_sd_configs", []) for name in each["names"]]
     sources = ROOT / "monitoring/grafana/provisioning/datasources/prometheus.yml"
     hosts += [re.split("[:/]+", source["url"])[1] for source in YAML(typ="safe").load(sources)["datasources"]]
-    assert set(hosts) == {"metrics", "delivery", "prometheus"}
+    assert set(hosts) == {"metrics", "api", "delivery", "maintenance", "prometheus"}
     assert set(hosts) <= set(SERVICES)
 
 

@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from events import limits
+from events import hooks, limits
 from events.api.event import EventPost
 from events.ingest import Fate, Ingested, NewEvent, ingest
 from events.problems import TooManyEventsToday
 from events.reading import read_application, read_event, read_uuid, refusal
+from events.tracing import Trace, read_trace
 from tenants import strict_json
 from tenants.addresses import client_address
 from tenants.authentication import require_application
@@ -112,26 +113,29 @@ class BatchView(APIView):
         if len(batch.events) > limits.BATCH_EVENTS:
             message = f"A batch has at most {limits.BATCH_EVENTS} events; this one has {len(batch.events)}."
             raise Validation(message, validation={"events": [refusal("max_length", message, max=limits.BATCH_EVENTS)]})
-        return Response({"results": ingest_batch(batch, ip=client_address(request))})
+        results = ingest_batch(batch, ip=client_address(request), trace=read_trace(request.headers))
+        return Response({"results": results})
 
 
-def ingest_batch(batch: Batch, *, ip: str | None) -> list[dict[str, Any]]:
+def ingest_batch(batch: Batch, *, ip: str | None, trace: Trace) -> list[dict[str, Any]]:
     """Ingest what is good of a batch, and answer for each event."""
     now = datetime.now(UTC)
-    read = [_read(batch.application_id, sent, now=now, ip=ip) for sent in batch.events]
+    read = [_read(batch.application_id, sent, now=now, ip=ip, trace=trace) for sent in batch.events]
     good = [event for event in read if isinstance(event, NewEvent)]
     ingested = iter(ingest(batch.application_id, good) if good else ())
-    return [
+    results = [
         _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
         for event, sent in zip(read, batch.events, strict=True)
     ]
+    hooks.ingested("batch", [result["status"] for result in results])
+    return results
 
 
-def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None) -> NewEvent | Problem:
+def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None, trace: Trace) -> NewEvent | Problem:
     if isinstance(sent, Problem):
         return sent
     try:
-        event = read_event(sent, now=now, ip=ip)
+        event = read_event(sent, now=now, ip=ip, trace=trace)
         if sent.get("application_id") is not None and read_application(sent) != application_id:
             message = "This is not the application of the batch."
             raise Validation(validation={"application_id": [refusal("invalid", message)]})

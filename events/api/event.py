@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from events import limits
+from events import hooks, limits
 from events.ingest import Fate, ingest_one
 from events.problems import (
     EventAlreadyIngested,
@@ -19,6 +19,7 @@ from events.problems import (
     TooManyEventsToday,
 )
 from events.reading import read_application, read_event
+from events.tracing import read_trace
 from tenants.addresses import client_address
 from tenants.authentication import require_application
 from tenants.fields import StringMap, no_control_characters
@@ -81,8 +82,9 @@ class EventView(APIView):
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)
         require_application(request, application_id)
-        event = read_event(request.data, now=datetime.now(UTC), ip=client_address(request))
-        ingested = ingest_one(application_id, event)
+        ip, trace = client_address(request), read_trace(request.headers)
+        ingested = ingest_one(application_id, read_event(request.data, now=datetime.now(UTC), ip=ip, trace=trace))
+        hooks.ingested("single", [ingested.fate.value])
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist
         if ingested.fate is Fate.DUPLICATE:

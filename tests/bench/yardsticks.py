@@ -33,7 +33,7 @@ def a_claim(url: str) -> Claimed:
         tries=1, try_number=1, created_at=now, due_at=now, is_cancelled=False, wait=0.0,
         leased_at=0.0, visit_began=0.0,
         event_id=uuid.uuid4(), event_type="bench.event.sent", payload=b"x" * 1000, payload_content_type="text/plain",
-        received_at=now, backoff_schedule=None, application_id=uuid.uuid4(),
+        received_at=now, backoff_schedule=None, traceparent=None, tracestate=None, application_id=uuid.uuid4(),
         is_paused=False, method="POST", url=url, headers={},
         previous_secret=None, secret=uuid.uuid4(),
         timeout_ms=15_000, fifo_mode=False, fifo_on_exhausted="advance", retry_policy=None, limited=False,

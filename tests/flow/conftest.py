@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,12 @@ class Product:
 
 @pytest.fixture(scope="session")
 def product() -> Iterator[Product]:
+    with running_product() as product:
+        yield product
+
+
+@contextmanager
+def running_product() -> Iterator[Product]:
     # Its services are its own: nothing of the test's database may leak in.
     theirs = ("DATABASE_URL", "CELERY_BROKER_URL", "HOOK0_SECRET_KEY", "DJANGO_SETTINGS_MODULE")
     with tempfile.TemporaryDirectory(prefix="hook0-flow-", ignore_cleanup_errors=True) as folder:

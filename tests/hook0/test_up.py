@@ -144,6 +144,7 @@ def test_a_secret_key_in_the_environment_is_not_replaced(site: Site, monkeypatch
 def test_counters_of_dead_processes_are_forgotten(site: Site) -> None:
     site.metrics_folder.mkdir()
     (site.metrics_folder / "counter_1.db").touch()
+    (site.metrics_folder / "own_series").touch()
     (site.metrics_folder / "README").touch()
     forget_counters(site)
     assert [path.name for path in site.metrics_folder.iterdir()] == ["README"]

@@ -1,13 +1,17 @@
 import signal
+import time
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from prometheus_client import CollectorRegistry, start_http_server
-from prometheus_client.multiprocess import MultiProcessCollector
 
+from monitoring.graves import MachineCounters
 from monitoring.tables import TableCollector
+
+LOOK_SECONDS = 1.0
 
 
 class Command(BaseCommand):
@@ -16,17 +20,25 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=settings.METRICS_PORT)
         parser.add_argument("--host", default=settings.BIND)
+        parser.add_argument("--counters", action="store_true", help="The counters alone: another one has the tables.")
 
-    def handle(self, *, port: int, host: str, **_: Any) -> None:
+    def handle(self, *, port: int, host: str, counters: bool, **_: Any) -> None:
         registry = CollectorRegistry()
-        registry.register(TableCollector())
+        tables = TableCollector()
         if settings.METRICS_DIR:
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+            registry.register(MachineCounters(Path(settings.METRICS_DIR)))
+        elif counters:
+            raise CommandError("There are no counters: set PROMETHEUS_MULTIPROC_DIR to the folder they are kept in.")
+        if not counters:
+            registry.register(tables)
         start_http_server(port, addr=host, registry=registry)
         self.stdout.write(f"Metrics at http://{host}:{port}/metrics")
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, _leave)
-        signal.pause()
+        while True:
+            if not counters:
+                tables.look()
+            time.sleep(LOOK_SECONDS)
 
 
 def _leave(_number: int, _frame: object) -> None:

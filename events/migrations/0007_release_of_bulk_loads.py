@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("events", "0005_bulk_load"),
+        ("events", "0006_trace_of_an_event"),
         ("tenants", "0002_lists_by_age"),
     ]
 

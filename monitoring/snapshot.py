@@ -1,0 +1,102 @@
+"""A snapshot of the tables as metrics: taken by one process at a time, kept in one row, read by all.
+
+A statement here may read many rows where much is waiting. So the next one waits for twenty times as long as this one
+took: it never costs more than a twentieth of a processor.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.conf import settings
+from django.db import connection, transaction
+
+from delivery.statements import statement
+from monitoring import jobs
+from monitoring.gauges import GAUGES
+from monitoring.models import Snapshot
+
+SQL = Path(__file__).parent / "sql"
+STATEMENTS = (
+    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "workers", "circuits", "jobs",
+    "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
+)  # fmt: skip
+INTERVAL_SECONDS = 5.0
+SHARE = 20
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One value of one metric."""
+
+    name: str
+    labels: dict[str, str]
+    value: float
+
+
+def keep_fresh() -> bool:
+    """Take a new snapshot if it is time and nobody else is at it; whether one was taken."""
+    with transaction.atomic(durable=True), connection.cursor() as cursor:
+        cursor.execute("INSERT INTO metrics_snapshot (samples) VALUES ('[]') ON CONFLICT DO NOTHING")
+        cursor.execute("SELECT FROM metrics_snapshot WHERE next_at <= clock_timestamp() FOR NO KEY UPDATE SKIP LOCKED")
+        if not cursor.rowcount:
+            return False
+        cursor.execute("SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off")
+        began = time.monotonic()
+        samples = orjson.dumps(list(take())).decode()
+        seconds = time.monotonic() - began
+        cursor.execute(
+            "UPDATE metrics_snapshot SET samples = %s::jsonb, seconds = %s, taken_at = clock_timestamp(),"
+            " next_at = clock_timestamp() + %s * interval '1 s'",
+            [samples, seconds, max(INTERVAL_SECONDS, SHARE * seconds)],
+        )
+    return True
+
+
+def take() -> Iterator[Sample]:
+    """What the tables say now."""
+    intervals = jobs.intervals()
+    parameters = {
+        "most": settings.METRICS_SUBSCRIPTIONS,
+        "jobs": list(intervals),
+        "intervals": list(intervals.values()),
+    }
+    for name in STATEMENTS:
+        yield from _ask(name, parameters)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The snapshot that is there."""
+
+    samples: list[Sample]
+    taken_at: datetime
+    age: float
+    seconds: float
+
+
+def read() -> Kept | None:
+    """None where none was ever taken."""
+    row = Snapshot.objects.first()
+    if row is None or not row.samples:
+        return None
+    with connection.cursor() as cursor:  # the database's clock, as the one that took it
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp() - %s)::float", [row.taken_at])
+        (age,) = cursor.fetchone() or (0.0,)
+    return Kept([Sample(**sample) for sample in row.samples], row.taken_at, age, row.seconds)
+
+
+def _ask(name: str, parameters: dict[str, Any]) -> Iterator[Sample]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement(name, SQL), parameters)
+        columns = [column.name for column in cursor.description or ()]
+        rows = cursor.fetchall()
+    for row in rows:
+        values = dict(zip(columns, row, strict=True))
+        labels = {column: str(value) for column, value in values.items() if column not in GAUGES}
+        for gauge in values.keys() & GAUGES.keys():
+            yield Sample(gauge, labels, float(values[gauge]))

@@ -1,0 +1,270 @@
+"""Gauges against the database: what they say is what is there."""
+
+import threading
+import time
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.db.models.functions import Now
+
+from delivery import maintenance
+from delivery.audit import Operator
+from delivery.lanes import pause
+from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
+from events.models import BulkLoad
+from monitoring import gauges, snapshot
+from monitoring.models import JobRound, Snapshot
+from monitoring.tables import STALE_SECONDS, TableCollector
+from subscriptions.models import Worker
+from tests.factories import make_application, make_fifo, make_subscription, publish
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+BY = Operator("tester")
+
+
+def taken(name: str) -> dict[tuple[str, ...], float]:
+    """The values of a gauge by the values of its labels."""
+    return {tuple(sample.labels.values()): sample.value for sample in snapshot.take() if sample.name == name}
+
+
+@pytest.fixture
+def application():
+    return make_application()
+
+
+def one_lane(subscription) -> Lane:
+    return Lane.objects.get(subscription=subscription)
+
+
+def hold(lane: Lane, phase: Phase, *, minutes: float, tries: int) -> None:
+    """As the queue leaves a lane whose head has failed."""
+    Lane.objects.filter(pk=lane.pk).update(
+        phase=phase,
+        since=Now() - timedelta(minutes=minutes),
+        tries=tries,
+        ready_at=Now() + timedelta(hours=1) if phase == Phase.WAITING else None,
+        lease_until=Now() + timedelta(hours=1) if phase == Phase.RUNNING else None,
+    )
+
+
+def test_every_gauge_has_a_statement_and_every_value_a_gauge(application):
+    make_fifo(application)
+    BulkLoad.objects.create(application=application)
+    publish(application)
+    assert {sample.name for sample in snapshot.take()} == set(gauges.GAUGES)
+
+
+def test_the_three_metrics_of_fifo_subscriptions_say_what_is_in_their_lanes(application, settings):
+    settings.METRICS_SUBSCRIPTIONS = 2
+    deep, held, shallow, split = (make_fifo(application, labels={"shop": str(n)}) for n in range(4))
+    for depth, subscription in ((7, deep), (5, held), (2, shallow), (1, split)):
+        publish(application, depth, labels=subscription.labels)
+    make_subscription(application)
+    hold(one_lane(held), Phase.WAITING, minutes=10, tries=3)
+    hold(one_lane(shallow), Phase.BLOCKED, minutes=90, tries=16)
+    hold(one_lane(split), Phase.RUNNING, minutes=1, tries=2)
+    assert taken("fifo_subscription_queue_depth") == {(str(deep.id),): 7, (str(held.id),): 5, ("other",): 3}
+    assert taken("fifo_subscription_current_retry_count") == {(str(deep.id),): 0, (str(held.id),): 3, ("other",): 15}
+    for_how_long = taken("hook0_fifo_subscription_held_seconds")
+    assert for_how_long[str(deep.id),] == 0
+    assert 600 <= for_how_long[str(held.id),] < 660
+    assert 5400 <= for_how_long["other",] < 5460
+
+
+def test_the_depths_add_up_to_what_waits_in_lanes(application):
+    for _ in range(3):
+        make_fifo(application, fifo_key="ordering_key")
+    make_subscription(application)
+    for key in "abc":
+        publish(application, 4, ordering_key=key)
+    in_lanes = RequestAttempt.objects.filter(lane__isnull=False).count()
+    assert sum(taken("fifo_subscription_queue_depth").values()) == in_lanes == 36
+    assert sum(taken("hook0_lane_deliveries").values()) == in_lanes
+    assert taken("hook0_deliveries_pending") == {(): RequestAttempt.objects.count()}
+    assert sum(taken("hook0_lanes").values()) == Lane.objects.exclude(phase=Phase.EMPTY).count() == 9
+
+
+def test_lanes_are_counted_by_phase_and_by_how_long_they_are_held(application):
+    names = ("under 5m", "5m to 1h", "1h to 1d", "over 1d")
+    for minutes in (1, 10, 100, 2000):
+        subscription = make_fifo(application, labels={"minutes": str(minutes)})
+        publish(application, labels=subscription.labels)
+        hold(one_lane(subscription), Phase.BLOCKED, minutes=minutes, tries=16)
+    idle = make_fifo(application, labels={"minutes": "0"})
+    publish(application, labels=idle.labels)
+    pause(one_lane(idle).pk, by=BY)
+    lanes = taken("hook0_lanes")
+    assert {held: lanes["blocked", held] for held in names} == dict.fromkeys(names, 1)
+    assert lanes["paused", "not"] == 1
+    assert sum(lanes.values()) == 5
+    assert taken("hook0_lane_longest_held_seconds")["blocked", "over 1d"] == pytest.approx(120_000, abs=60)
+
+
+def test_in_flight_oldest_and_dead_are_those_of_the_tables(application, queue):
+    make_fifo(application)
+    loose = make_subscription(application)
+    publish(application, 3)
+    assert len(queue.claim(10)) == 4
+    assert taken("hook0_in_flight") == {("fifo",): 1, ("none",): 3}
+    oldest = RequestAttempt.objects.order_by("id").first()
+    RequestAttempt.objects.filter(pk=oldest.pk).update(created_at=Now() - timedelta(hours=2))
+    assert taken("hook0_oldest_undelivered_seconds")[()] == pytest.approx(7200, abs=60)
+    DeadLetter.objects.create(id=uuid.uuid4(), event_id=1, subscription=loose, reason="gone", tries=1, created_at=Now())
+    assert taken("hook0_dead_letters") == {(): 1}
+
+
+def test_with_nothing_there_every_gauge_is_nothing(db):
+    for name in ("hook0_deliveries_pending", "hook0_oldest_undelivered_seconds", "hook0_dead_letters"):
+        assert taken(name) == {(): 0}
+    assert set(taken("hook0_lanes").values()) == {0}
+    assert set(taken("hook0_circuits").values()) == {0}
+    assert taken("fifo_subscription_queue_depth") == {}
+
+
+def test_a_worker_that_has_stopped_shows_as_no_pump_and_as_work_that_is_due(application, queue, open_connection):
+    tokyo = Worker.objects.create(name="tokyo")
+    make_fifo(application, dedicated_workers=[tokyo])
+    publish(application)
+    queue.give_sign_of_life()
+    Lane.objects.update(ready_at=Now() - timedelta(minutes=3))
+    assert taken("hook0_pumps") == {("everybody",): 1, ("tokyo",): 0}
+    due = taken("hook0_oldest_due_seconds")
+    assert due["everybody",] == 0
+    assert due["tokyo",] == pytest.approx(180, abs=30)
+
+    theirs = type(queue)(open_connection, lease_margin=15.0, process="tokyo:1", worker="tokyo")
+    assert taken("hook0_worker_pumps") == {("everybody",): 1, ("tokyo",): 0}
+    theirs.give_sign_of_life()
+    assert taken("hook0_pumps") == {("everybody",): 1, ("tokyo",): 1}
+    assert taken("hook0_worker_pumps") == {("everybody",): 1, ("tokyo",): 1}
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE running_pump SET seen_at = now() - interval '1 min'")
+    assert taken("hook0_pumps") == {("everybody",): 0, ("tokyo",): 0}
+
+
+def test_a_public_worker_counts_for_everybody_and_for_its_own(application, open_connection, queue):
+    public = Worker.objects.create(name="public", is_public=True)
+    make_subscription(application, dedicated_workers=[public])
+    type(queue)(open_connection, lease_margin=15.0, process="public:1", worker="public").give_sign_of_life()
+    assert taken("hook0_pumps") == {("everybody",): 1, ("public",): 1}
+
+
+def test_pumps_that_are_long_gone_are_forgotten(queue):
+    queue.give_sign_of_life()
+    assert maintenance.forget_pumps() == 0
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE running_pump SET seen_at = now() - interval '2 days'")
+    assert maintenance.forget_pumps() == 1
+
+
+def test_circuits_are_open_or_being_probed(application):
+    for pause_ in ("1 hour", "-1 hour", "-2 hours"):
+        subscription = make_subscription(application)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE subscription_state SET allowance = 1, circuit_until = now() + %s::interval"
+                " WHERE subscription_id = %s",
+                [pause_, subscription.id],
+            )
+    assert taken("hook0_circuits") == {("open",): 1, ("probing",): 2}
+
+
+def test_jobs_are_those_of_the_clock_with_when_they_last_went_well(db):
+    JobRound.objects.create(job="reap", succeeded_at=Now())
+    JobRound.objects.create(job="of another release", succeeded_at=Now())
+    succeeded = taken("hook0_job_last_success_timestamp_seconds")
+    assert succeeded["reap",] > 1_700_000_000
+    assert succeeded["keep_partitions",] == pytest.approx(time.time(), abs=60)  # it is known since now
+    JobRound.objects.filter(job="keep_partitions").update(known_at=Now() - timedelta(hours=1))
+    assert taken("hook0_job_last_success_timestamp_seconds")["keep_partitions",] < time.time() - 3000
+    assert ("of another release",) not in succeeded
+    assert taken("hook0_job_interval_seconds").keys() == succeeded.keys()
+
+
+def test_bulk_loads_show_how_far_they_are(application):
+    under_way = BulkLoad.objects.create(
+        application=application, state="releasing", progress=100, rows_merged=12, events_count=10, events_released=4
+    )
+    BulkLoad.objects.create(application=application, state="done", progress=100, finished_at=Now())
+    loads = taken("hook0_bulk_loads")
+    assert (loads["releasing",], loads["done",], loads["failed",]) == (1, 1, 0)
+    assert taken("hook0_bulk_load_loaded_ratio") == {(str(under_way.id),): 1.0}
+    assert taken("hook0_bulk_load_released_ratio") == {(str(under_way.id),): 0.4}
+    assert taken("hook0_bulk_load_rows_merged") == {(str(under_way.id),): 12}
+    assert taken("hook0_bulk_load_events_released") == {(str(under_way.id),): 4}
+
+
+def test_the_days_of_the_log_reach_ahead(db):
+    maintenance.make_partitions()
+    assert taken("hook0_attempt_log_days_ahead") == {(): maintenance.PARTITIONS_AHEAD}
+
+
+def test_a_snapshot_is_taken_once_an_interval_whoever_asks(db):
+    assert snapshot.keep_fresh()
+    assert not snapshot.keep_fresh()
+    Snapshot.objects.update(next_at=Now() - timedelta(seconds=1))
+    assert snapshot.keep_fresh()
+
+
+def test_who_comes_while_another_takes_it_does_not_wait(db):
+    snapshot.keep_fresh()
+    Snapshot.objects.update(next_at=Now() - timedelta(seconds=1))
+    taken_by_another = []
+
+    def ask() -> None:
+        taken_by_another.append(snapshot.keep_fresh())
+        connection.close()
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT FROM metrics_snapshot FOR NO KEY UPDATE")
+        asking = threading.Thread(target=ask)
+        asking.start()
+        asking.join(30)
+    assert taken_by_another == [False]
+
+
+def scrape(tables: TableCollector) -> dict[str, float]:
+    return {sample.name: sample.value for family in tables.collect() for sample in family.samples}
+
+
+def test_a_scrape_shows_what_the_last_look_saw(application, django_assert_num_queries):
+    make_fifo(application)
+    publish(application, 5)
+    tables = TableCollector()
+    tables.look()
+    with django_assert_num_queries(0):
+        assert scrape(tables)["fifo_subscription_queue_depth"] == 5
+    publish(application, 5)
+    tables.look()
+    assert scrape(tables)["fifo_subscription_queue_depth"] == 5  # for the interval
+    Snapshot.objects.update(next_at=Now() - timedelta(seconds=1))
+    tables.look()
+    assert scrape(tables)["fifo_subscription_queue_depth"] == 10
+
+
+def test_an_old_snapshot_is_not_shown_as_how_things_are(application):
+    tables = TableCollector()
+    tables.look()
+    Snapshot.objects.update(taken_at=Now() - timedelta(seconds=STALE_SECONDS + 1), next_at=Now() + timedelta(hours=1))
+    tables.look()
+    shown = scrape(tables)
+    assert "hook0_deliveries_pending" not in shown
+    assert {"hook0_snapshot_timestamp_seconds", "hook0_build_info"} <= shown.keys()
+
+
+def test_a_database_that_is_away_is_a_metric_and_no_failure(application, monkeypatch):
+    tables = TableCollector()
+    tables.look()
+    assert scrape(tables)["hook0_database_up"] == 1
+
+    def refuse():
+        raise OperationalError
+
+    monkeypatch.setattr("monitoring.tables.keep_fresh", refuse)
+    tables.look()
+    shown = scrape(tables)
+    assert shown["hook0_database_up"] == 0
+    assert "hook0_deliveries_pending" not in shown
