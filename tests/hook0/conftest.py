@@ -4,7 +4,7 @@ from delivery.models import AttemptLog, DeadLetter, Lane
 from delivery.outcome import Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
-from events.models import Replay
+from events.models import BulkLoad, Replay
 from tenants.credentials import create_application_secret, create_service_token
 from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
 
@@ -22,6 +22,7 @@ def tenant(transactional_db, queue):
         application=application, since=event.received_at, until=event.received_at, only_failed=True, actor="me",
         cursor_received_at=event.received_at,
     )  # fmt: skip
+    load = BulkLoad.objects.create(application=application, state="ready")
     attempt = AttemptLog.objects.filter(subscription=subscription).get()
     return application, {
         "application_id": application.id,
@@ -32,6 +33,7 @@ def tenant(transactional_db, queue):
         "lane_id": Lane.objects.get(subscription=fifo).pk,
         "dead_letter_id": DeadLetter.objects.filter(subscription=subscription).get().pk,
         "replay_id": replay.pk,
+        "bulk_load_id": load.pk,
         "request_attempt_id": attempt.pk,
         "response_id": attempt.pk,
         "token": create_application_secret(application)[0].pk,
