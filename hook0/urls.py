@@ -116,8 +116,6 @@ api = [
     path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
-admin.site.site_header = admin.site.site_title = "hook0"
-admin.site.index_title = "Webhooks that keep their order"
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),
