@@ -34,7 +34,7 @@ class StaffAdmin(ModelAdmin):
 
     change_list_template = "tenants/list.html"
     change_form_template = "tenants/one.html"
-    list_per_page = 50
+    list_per_page = 25  # a row takes some 5 ms to draw, more than it takes to find
     show_full_result_count = False
     sortable_by = ()
     list_disable_select_all = True
