@@ -67,7 +67,7 @@ INGEST = Dashboard(
                 "{{load}} loaded": "max by (load) (hook0_bulk_load_loaded_ratio)",
                 "{{load}} released": "max by (load) (hook0_bulk_load_released_ratio)",
             },
-            "/events/event/",
+            "/events/bulkload/",
         ),
         Panel(
             "How fast do bulk loads go?",
@@ -78,14 +78,14 @@ INGEST = Dashboard(
                 "merged": "sum(clamp_min(deriv(hook0_bulk_load_rows_merged[$__rate_interval]), 0))",
                 "released": "sum(clamp_min(deriv(hook0_bulk_load_events_released[$__rate_interval]), 0))",
             },
-            "/events/event/",
+            "/events/bulkload/",
         ),
         Panel(
             "Which bulk loads are there?",
             "By state. failed has left nothing behind, and says why: mend it, and run it again with the same id.",
             "short",
             {"{{state}}": "max by (state) (hook0_bulk_loads)"},
-            "/events/event/",
+            "/events/bulkload/",
             stacked=True,
         ),
         Panel(
