@@ -19,7 +19,7 @@ from delivery.attempt_ids import attempt_id
 from delivery.claimed import Claimed
 from delivery.outcome import Outcome
 from delivery.retry import Decision
-from delivery.statements import positional, statement
+from delivery.statements import execute, statement
 from subscriptions.models import PUBLIC_POOL
 
 logger = logging.getLogger(__name__)
@@ -304,9 +304,7 @@ class Queue:
         return {key: rest for key, *rest in self._execute(name, **parameters)}
 
     def _execute(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        text, names = positional(statement(name))
-        cursor = psycopg.RawCursor(self._live()).execute(text, [parameters[each] for each in names], binary=True)
-        return cursor.fetchall() if cursor.description else []
+        return execute(self._live(), statement(name), parameters)
 
     def _live(self) -> Connection:
         if self._connection.closed:

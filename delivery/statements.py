@@ -20,10 +20,7 @@ def statement(name: str, folder: Path = QUEUE) -> str:
 
 @cache
 def positional(text: str) -> tuple[str, tuple[str, ...]]:
-    """A statement as PostgreSQL takes it, with $1, $2, ..., and the names of its parameters in this order.
-
-    For psycopg's RawCursor: the others read a long text anew at each call.
-    """
+    """A statement as PostgreSQL takes it, with $1, $2, ..., and the names of its parameters in this order."""
     names = tuple(dict.fromkeys(re.findall(r"%\((\w+)\)s", text)))
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", text), names
 
@@ -31,7 +28,13 @@ def positional(text: str) -> tuple[str, tuple[str, ...]]:
 def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[tuple[Any, ...]]:
     """The rows of a statement on Django's connection, planned once; Django's cursors would plan it every time."""
     connection.ensure_connection()
-    text, names = positional(statement(name, folder))
-    with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
+    with connection.wrap_database_errors:
+        return execute(connection.connection, statement(name, folder), parameters)
+
+
+def execute(on: psycopg.Connection[Any], text: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a statement, if it has any. By psycopg's RawCursor: the others read a long text anew at each call."""
+    text, names = positional(text)
+    with psycopg.RawCursor(on) as cursor:
         cursor.execute(text, [parameters[each] for each in names], prepare=True, binary=True)
-        return cursor.fetchall()
+        return cursor.fetchall() if cursor.description else []

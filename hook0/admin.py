@@ -13,7 +13,7 @@ from hook0.desk.home import sparklines
 from hook0.desk.subscription_form import SubscriptionForm
 from hook0.desk.subscription_verbs import VERBS
 from subscriptions.models import Subscription
-from tenants.cells import badge, moment
+from tenants.cells import badge
 from tenants.checked_forms import CheckedAdmin
 
 SHOWN = 10
@@ -104,7 +104,3 @@ class SubscriptionAdmin(CheckedAdmin):
     @admin.display(description="order")
     def is_fifo(self, row: Subscription) -> str:
         return "FIFO" if row.fifo_mode else "–"
-
-    @admin.display(description="created")
-    def created(self, row: Subscription) -> str:
-        return moment(row.created_at)

@@ -5,17 +5,16 @@ from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
-from django.db.models.functions import Now
 from django.http import HttpRequest
 from unfold.admin import ModelAdmin, TabularInline
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from tenants.admin_pages import ReadOnlyAdmin, StaffAdmin
-from tenants.api.applications import ApplicationPost, create_application
-from tenants.api.event_types import EventTypePost, declare
-from tenants.cells import badge, copyable, moment
+from tenants.api.applications import ApplicationPost, create_application, rename_application
+from tenants.api.event_types import EventTypePost, deactivate, declare
+from tenants.cells import badge
 from tenants.checked_forms import CheckedAdmin, CheckedForm
-from tenants.credentials import create_application_secret, create_service_token
+from tenants.credentials import create_application_secret, create_service_token, revoke
 from tenants.models import Application, ApplicationSecret, Credential, EventType, Membership, Organization, ServiceToken
 from tenants.principal import Operator
 from tenants.staff import sees_all
@@ -57,7 +56,7 @@ def _new_secret(application: Application, fields: dict[str, Any], by: Operator) 
 
 
 def _revoke(credential: Credential, fields: dict[str, Any], by: Operator) -> str:
-    type(credential)._default_manager.filter(pk=credential.pk).update(deleted_at=Now())
+    revoke(credential)
     return f"{credential} is revoked."
 
 
@@ -94,14 +93,6 @@ class OrganizationAdmin(StaffAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return sees_all(request.user) and super().has_add_permission(request)
 
-    @admin.display(description="id")
-    def copy_id(self, row: Organization) -> str:
-        return copyable(row.pk)
-
-    @admin.display(description="created")
-    def created(self, row: Organization) -> str:
-        return moment(row.created_at)
-
 
 class ApplicationForm(CheckedForm):
     body = ApplicationPost
@@ -117,8 +108,7 @@ class ApplicationForm(CheckedForm):
     def carry_out(self, wanted: dict[str, Any]) -> Application:
         if self.instance._state.adding:
             return create_application(**wanted)
-        Application.objects.filter(pk=self.instance.pk).update(name=wanted["name"])
-        return Application.objects.get(pk=self.instance.pk)
+        return rename_application(self.instance.pk, wanted["name"])
 
 
 @admin.register(Application)
@@ -147,14 +137,6 @@ class ApplicationAdmin(CheckedAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("organization",) if obj else ()
 
-    @admin.display(description="id")
-    def copy_id(self, row: Application) -> str:
-        return copyable(row.pk)
-
-    @admin.display(description="created")
-    def created(self, row: Application) -> str:
-        return moment(row.created_at)
-
 
 class EventTypeForm(CheckedForm):
     body = EventTypePost
@@ -176,7 +158,7 @@ def _activate(row: EventType, fields: dict[str, Any], by: Operator) -> str:
 
 
 def _deactivate(row: EventType, fields: dict[str, Any], by: Operator) -> str:
-    EventType.objects.filter(pk=row.pk).update(deactivated_at=Now())
+    deactivate(row)
     return f"{row} is no longer active."
 
 
@@ -231,10 +213,6 @@ class CredentialAdmin(ReadOnlyAdmin):
     @admin.display(description="state")
     def state(self, row: Credential) -> str:
         return badge("revoked", "off") if row.deleted_at else badge("valid", "good")
-
-    @admin.display(description="created")
-    def created(self, row: Credential) -> str:
-        return moment(row.created_at)
 
 
 @admin.register(ApplicationSecret)

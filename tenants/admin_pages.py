@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import ForeignKey, Model, QuerySet
@@ -16,6 +16,7 @@ from rest_framework.exceptions import APIException
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from tenants.cells import copyable, moment
 from tenants.keyset_list import KeysetList
 from tenants.principal import Operator
 from tenants.staff import applications_of, choose_application, sees_all, visible_to
@@ -82,6 +83,16 @@ class StaffAdmin(ModelAdmin):
         kwargs.setdefault("queryset", theirs.get_queryset(request))
         offered: ModelChoiceField | None = super().formfield_for_foreignkey(db_field, request, **kwargs)
         return offered
+
+    # --- columns that many have
+
+    @admin.display(description="id")
+    def copy_id(self, row: Any) -> str:
+        return copyable(row.pk)
+
+    @admin.display(description="created")
+    def created(self, row: Any) -> str:
+        return moment(row.created_at)
 
     # --- verbs
 

@@ -5,9 +5,10 @@ import secrets
 import uuid
 
 from django.db import connection
+from django.db.models.functions import Now
 
 from tenants.memory import Memory
-from tenants.models import Application, ApplicationSecret, Organization, ServiceToken, describe
+from tenants.models import Application, ApplicationSecret, Credential, Organization, ServiceToken, describe
 from tenants.principal import Principal
 
 SERVICE_TOKEN_PREFIX = "hook0_"  # noqa: S105 - so that scanners of leaks can tell
@@ -34,6 +35,11 @@ def create_service_token(organization: Organization, *, name: str = "") -> tuple
         organization=organization, name=name, token_hash=hash_token(token), hint=token[-4:]
     )
     return service_token, token
+
+
+def revoke(credential: Credential) -> None:
+    """Who uses it is refused from now on; see `REMEMBERED_SECONDS`."""
+    type(credential)._default_manager.filter(pk=credential.pk).update(deleted_at=Now())
 
 
 _WHO = """

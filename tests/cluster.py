@@ -64,6 +64,12 @@ class Cluster:
             cursor = connection.execute(sql, parameters)
             return cursor.fetchall() if cursor.description else []
 
+    def wait_for_pumps(self, count: int) -> None:
+        """Until so many are connected: who begins while the database is away ends, for its supervisor to begin anew."""
+        connected = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'hook0 pump%%'"
+        while len(self.query(connected)) < count:
+            time.sleep(0.05)
+
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen:
         """A Python process of the checkout; what it says on stderr is in the log."""
         with self.log.open("a") as errors:

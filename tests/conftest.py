@@ -10,6 +10,9 @@ from delivery.queue import Connection, Queue
 from delivery.sender import Sender
 from hook0.receiver import Receiver, start_in_thread
 from tenants import credentials
+from tenants.models import Application
+from tests.clients import ApiClient, as_application
+from tests.factories import make_application
 
 
 @pytest.fixture(autouse=True)
@@ -18,6 +21,17 @@ def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for memory in (credentials.principals, credentials.reach):
         memory.forget()
         monkeypatch.setattr(memory, "seconds", 0.0)
+
+
+@pytest.fixture
+def application(db: None) -> Application:
+    return make_application()
+
+
+@pytest.fixture
+def api(application: Application) -> ApiClient:
+    """What the application would call us with."""
+    return as_application(application)
 
 
 _receiver: list[Receiver] = []

@@ -6,35 +6,23 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery import dead_letters
-from delivery.audit import Operator
 from delivery.models import DeadLetter
 from tenants.admin_pages import OfApplicationAdmin, ReadOnlyAdmin
 from tenants.cells import badge, link, moment, short
-from tenants.verbs import GoodReason, Verb
-
-
-def _requeue(letter: DeadLetter, fields: dict[str, Any], by: Operator) -> str:
-    dead_letters.requeue(letter.pk, by=by)
-    return "It is sent again."
-
-
-def _delete(letter: DeadLetter, fields: dict[str, Any], by: Operator) -> str:
-    dead_letters.delete(letter.pk, by=by)
-    return "It is gone."
-
+from tenants.verbs import GoodReason, Verb, telling
 
 VERBS = (
     Verb(
         "requeue",
         "Send again",
-        _requeue,
+        telling(dead_letters.requeue, "It is sent again."),
         lambda _: "It goes to the tail of its lane, or before what is ordinary, and is a dead letter no more.",
         icon="replay",
     ),
     Verb(
         "delete",
         "Let go",
-        _delete,
+        telling(dead_letters.delete, "It is gone."),
         lambda _: "It is deleted for good. The event itself stays.",
         form=GoodReason,
         icon="delete_forever",

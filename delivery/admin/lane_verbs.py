@@ -8,7 +8,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget
 from delivery import lanes
 from delivery.audit import Operator
 from delivery.models import Lane, Phase
-from tenants.verbs import GoodReason, Verb
+from tenants.verbs import GoodReason, Verb, telling
 
 
 class SkipTo(GoodReason):
@@ -17,34 +17,9 @@ class SkipTo(GoodReason):
     )
 
 
-def _retry(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
-    lanes.retry_head(lane.pk, by=by)
-    return "The head is tried now."
-
-
-def _skip(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
-    lanes.skip_head(lane.pk, by=by)
-    return "The head is skipped. It is kept as a dead letter."
-
-
 def _skip_to(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
     skipped = lanes.skip_to(lane.pk, fields["number"], by=by)
     return f"{skipped} are skipped. They are kept as dead letters."
-
-
-def _pause(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
-    lanes.pause(lane.pk, by=by)
-    return "The lane is paused."
-
-
-def _resume(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
-    lanes.resume(lane.pk, by=by)
-    return "The lane goes on."
-
-
-def _reset(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
-    lanes.reset(lane.pk, by=by)
-    return "The lane is free, and its head is sent again."
 
 
 def _purge(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
@@ -54,7 +29,7 @@ def _purge(lane: Lane, fields: dict[str, Any], by: Operator) -> str:
 RETRY = Verb(
     "retry",
     "Retry the head",
-    _retry,
+    telling(lanes.retry_head, "The head is tried now."),
     lambda _: "The head is tried at once, with all its retries before it again. A blocked lane goes on.",
     offered=lambda lane: lane.depth > 0 and lane.phase != Phase.RUNNING,
     icon="replay",
@@ -62,7 +37,7 @@ RETRY = Verb(
 SKIP = Verb(
     "skip",
     "Skip the head",
-    _skip,
+    telling(lanes.skip_head, "The head is skipped. It is kept as a dead letter."),
     lambda _: "The head is given up and kept as a dead letter; the next one is sent.",
     form=GoodReason,
     offered=lambda lane: lane.depth > 0,
@@ -85,7 +60,7 @@ SKIP_TO = Verb(
 PAUSE = Verb(
     "pause",
     "Pause",
-    _pause,
+    telling(lanes.pause, "The lane is paused."),
     lambda _: "Nothing is sent after the request in flight, and nothing is lost.",
     offered=lambda lane: not lane.is_paused,
     icon="pause",
@@ -93,14 +68,14 @@ PAUSE = Verb(
 RESUME = Verb(
     "resume",
     "Resume",
-    _resume,
+    telling(lanes.resume, "The lane goes on."),
     lambda _: "It goes on where it stopped. A lane that was blocked before stays blocked.",
     offered=lambda lane: lane.is_paused,
 )
 RESET = Verb(
     "reset",
     "Reset",
-    _reset,
+    telling(lanes.reset, "The lane is free, and its head is sent again."),
     lambda _: "Whatever holds the lane lets go: lease, block, pause and tries. A request in flight may repeat.",
     offered=lambda lane: lane.depth > 0,
     icon="restart_alt",

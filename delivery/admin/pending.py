@@ -12,12 +12,7 @@ from delivery.models import RequestAttempt
 from delivery.retry_now import retry_now
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import link, moment, short
-from tenants.verbs import GoodReason, Verb
-
-
-def _retry(pending: RequestAttempt, fields: dict[str, Any], by: Operator) -> str:
-    retry_now(pending.pk, by=by)
-    return "It is tried now."
+from tenants.verbs import GoodReason, Verb, telling
 
 
 def _cancel(pending: RequestAttempt, fields: dict[str, Any], by: Operator) -> str:
@@ -45,7 +40,7 @@ class RequestAttemptAdmin(ReadOnlyAdmin):
         Verb(
             "retry",
             "Try now",
-            _retry,
+            telling(retry_now, "It is tried now."),
             lambda _: "It is due at once. In a lane, that is said of its head alone.",
             offered=lambda pending: not pending.is_cancelled,
             icon="replay",

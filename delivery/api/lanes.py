@@ -1,16 +1,17 @@
 """`/lanes/`: where each lane stands, and what can be done about it."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_field, extend_schema_view
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from delivery import lanes
-from delivery.api.reasons import ReasonPost, operator_in
+from delivery.api.reasons import ReasonPost
+from delivery.api.verb_views import verb_view
 from delivery.heads import find_head
 from delivery.models import Lane, Phase
 from delivery.problems import LaneConflict
@@ -103,37 +104,17 @@ class LaneView(APIView):
         return Response(LaneWithHeadAnswer(_find(request, lane_id)).data)
 
 
-class LaneVerbView(APIView):
-    """Do something to a lane, on the record, and answer how it stands then."""
-
-    act: Callable[..., object]
-
-    @raises(LaneConflict)
-    def post(self, request: Request, lane_id: int) -> Response:
-        _find(request, lane_id)
-        self.act(lane_id, by=operator_in(request))
-        return Response(LaneWithHeadAnswer(_find(request, lane_id)).data)
+def _find(request: Request, lane_id: int) -> Lane:
+    return find(request, Lane.objects.all(), lane_id, application="subscription__application")
 
 
-def _verb(name: str, act: Callable[..., object]) -> type[LaneVerbView]:
-    """The view of a verb, which says of itself what the verb does."""
-    view = type(f"Lane{name.title()}View", (LaneVerbView,), {"act": staticmethod(act)})
-    documented = extend_schema(
-        operation_id=f"lanes.{name}",
-        description=act.__doc__,
-        tags=["Lanes"],
-        request=ReasonPost,
-        responses=LaneWithHeadAnswer,
-    )
-    return extend_schema_view(post=documented)(view)
-
-
-LaneRetryView = _verb("retry", lanes.retry_head)
-LaneSkipView = _verb("skip", lanes.skip_head)
-LanePauseView = _verb("pause", lanes.pause)
-LaneResumeView = _verb("resume", lanes.resume)
-LaneResetView = _verb("reset", lanes.reset)
-LanePurgeView = _verb("purge", lanes.purge)
+_verb = partial(verb_view, tag="Lanes", find=_find, answer=LaneWithHeadAnswer, refusal=LaneConflict)
+LaneRetryView = _verb("lanes.retry", lanes.retry_head)
+LaneSkipView = _verb("lanes.skip", lanes.skip_head)
+LanePauseView = _verb("lanes.pause", lanes.pause)
+LaneResumeView = _verb("lanes.resume", lanes.resume)
+LaneResetView = _verb("lanes.reset", lanes.reset)
+LanePurgeView = _verb("lanes.purge", lanes.purge)
 
 
 @extend_schema(tags=["Lanes"])
@@ -146,7 +127,3 @@ class LaneSkipToView(APIView):
         body = checked(SkipToPost, request.data)
         lanes.skip_to(lane_id, body["number"], by=operator_of(request, body["reason"]))
         return Response(LaneWithHeadAnswer(_find(request, lane_id)).data)
-
-
-def _find(request: Request, lane_id: int) -> Lane:
-    return find(request, Lane.objects.all(), lane_id, application="subscription__application")

@@ -1,39 +1,21 @@
-from typing import Any
-
 from django.contrib import admin
 
-from delivery.audit import Operator
 from events import bulk_loads
 from events.models import BulkLoad
 from events.release import MOVING
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import moment, progress, short
 from tenants.templatetags.operate import state
-from tenants.verbs import GoodReason, Verb
+from tenants.verbs import GoodReason, Verb, telling
 
 State = BulkLoad.State
-
-
-def _pause(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
-    bulk_loads.pause(load.pk, by=by)
-    return "No more deliveries are made of it until it is resumed."
-
-
-def _resume(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
-    bulk_loads.resume(load.pk, by=by)
-    return "It goes on."
-
-
-def _cancel(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
-    bulk_loads.cancel(load.pk, by=by)
-    return "It makes no more deliveries. Those that are made stay."
 
 
 VERBS = (
     Verb(
         "pause",
         "Pause",
-        _pause,
+        telling(bulk_loads.pause, "No more deliveries are made of it until it is resumed."),
         lambda _: "Its release stops between two chunks, and goes on there when it is resumed.",
         offered=lambda load: load.state in MOVING,
         icon="pause",
@@ -41,14 +23,14 @@ VERBS = (
     Verb(
         "resume",
         "Resume",
-        _resume,
+        telling(bulk_loads.resume, "It goes on."),
         lambda _: "Its release goes on where it stopped.",
         offered=lambda load: load.state == State.PAUSED,
     ),
     Verb(
         "cancel",
         "Cancel",
-        _cancel,
+        telling(bulk_loads.cancel, "It makes no more deliveries. Those that are made stay."),
         lambda _: (
             "No more deliveries are made of it, and events that were not released are removed. Those that were stay."
         ),

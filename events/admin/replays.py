@@ -1,19 +1,11 @@
-from typing import Any
-
 from django.contrib import admin
 
-from delivery.audit import Operator
 from events import replays
 from events.models import Replay
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import moment, progress
 from tenants.templatetags.operate import state
-from tenants.verbs import Reason, Verb
-
-
-def _cancel(replay: Replay, fields: dict[str, Any], by: Operator) -> str:
-    replays.cancel(replay.pk, by=by)
-    return "It makes no more deliveries. Those that are made stay."
+from tenants.verbs import Reason, Verb, telling
 
 
 @admin.register(Replay)
@@ -32,7 +24,7 @@ class ReplayAdmin(ReadOnlyAdmin):
         Verb(
             "cancel",
             "Cancel",
-            _cancel,
+            telling(replays.cancel, "It makes no more deliveries. Those that are made stay."),
             lambda _: "No more deliveries are made. Those that are made stay.",
             form=Reason,
             offered=lambda replay: replay.finished_at is None,

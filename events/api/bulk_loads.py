@@ -1,16 +1,17 @@
 """`/bulk_loads/`: what Spark has loaded, how far its release is, and what can be done about it."""
 
 import uuid
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from drf_spectacular.utils import extend_schema, extend_schema_view
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from delivery.api.reasons import ReasonPost, operator_in
+from delivery.api.reasons import ReasonPost
+from delivery.api.verb_views import verb_view
 from events import bulk_loads
 from events.models import BulkLoad
 from events.problems import BulkLoadConflict
@@ -97,33 +98,13 @@ class BulkLoadView(APIView):
         return Response(BulkLoadAnswer(_find(request, bulk_load_id)).data)
 
 
-class BulkLoadVerbView(APIView):
-    """Do something to a bulk load, on the record, and answer how it stands then."""
-
-    act: Callable[..., None]
-
-    @raises(BulkLoadConflict)
-    def post(self, request: Request, bulk_load_id: uuid.UUID) -> Response:
-        load = _find(request, bulk_load_id)
-        self.act(load.pk, by=operator_in(request))
-        return Response(BulkLoadAnswer(_find(request, bulk_load_id)).data)
+def _find(request: Request, bulk_load_id: uuid.UUID) -> BulkLoad:
+    return find(request, BulkLoad.objects.all(), bulk_load_id)
 
 
-def _verb(name: str, act: Callable[..., None]) -> type[BulkLoadVerbView]:
-    """The view of a verb, which says of itself what the verb does."""
-    view = type(f"BulkLoad{name.title()}View", (BulkLoadVerbView,), {"act": staticmethod(act)})
-    documented = extend_schema(
-        operation_id=f"bulkLoads.{name}",
-        description=act.__doc__,
-        tags=["Bulk loads"],
-        request=ReasonPost,
-        responses=BulkLoadAnswer,
-    )
-    return extend_schema_view(post=documented)(view)
-
-
-BulkLoadPauseView = _verb("pause", bulk_loads.pause)
-BulkLoadResumeView = _verb("resume", bulk_loads.resume)
+_verb = partial(verb_view, tag="Bulk loads", find=_find, answer=BulkLoadAnswer, refusal=BulkLoadConflict)
+BulkLoadPauseView = _verb("bulkLoads.pause", bulk_loads.pause)
+BulkLoadResumeView = _verb("bulkLoads.resume", bulk_loads.resume)
 
 
 @extend_schema(tags=["Bulk loads"])
@@ -140,7 +121,3 @@ class BulkLoadCancelView(APIView):
         body = checked(CancelBulkLoadPost, request.data)
         bulk_loads.cancel(load.pk, pending=body["pending"], by=operator_of(request, body["reason"]))
         return Response(BulkLoadAnswer(_find(request, bulk_load_id)).data)
-
-
-def _find(request: Request, bulk_load_id: uuid.UUID) -> BulkLoad:
-    return find(request, BulkLoad.objects.all(), bulk_load_id)

@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 from django.db.models import Q
-from django.db.models.functions import Now
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,7 +12,7 @@ from rest_framework.views import APIView
 
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import require_application
-from tenants.credentials import create_application_secret, hash_token
+from tenants.credentials import create_application_secret, hash_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, ApplicationSecret
 from tenants.pages import Page
@@ -85,8 +84,7 @@ class ApplicationSecretView(APIView):
     @extend_schema(operation_id="applicationSecrets.delete", parameters=[ApplicationQuery], responses={204: None})
     def delete(self, request: Request, token: uuid.UUID) -> Response:
         """Revoke a secret."""
-        secret = _find(application_asked_for(request), token)
-        ApplicationSecret.objects.filter(pk=secret.pk).update(deleted_at=Now())
+        revoke(_find(application_asked_for(request), token))
         return Response(status=204)
 
 

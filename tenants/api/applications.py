@@ -79,6 +79,11 @@ def create_application(*, organization_id: uuid.UUID, name: str) -> Application:
     return application
 
 
+def rename_application(application_id: uuid.UUID, name: str) -> Application:
+    Application.objects.filter(id=application_id).update(name=name)
+    return Application.objects.get(id=application_id)
+
+
 @extend_schema(tags=["Applications"])
 class ApplicationsView(APIView):
     @raises(TooManyApplicationsPerOrganization)
@@ -121,8 +126,7 @@ class ApplicationView(APIView):
         """Give an application another name. It stays in its organization."""
         require_application(request, application_id)
         body = checked(ApplicationPut, request.data)
-        Application.objects.filter(id=application_id).update(name=body["name"])
-        return Response(ApplicationAnswer(Application.objects.get(id=application_id)).data)
+        return Response(ApplicationAnswer(rename_application(application_id, body["name"])).data)
 
     @extend_schema(operation_id="applications.delete", responses={204: None})
     def delete(self, request: Request, application_id: uuid.UUID) -> Response:

@@ -64,6 +64,11 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
     return same_name.get()
 
 
+def deactivate(event_type: EventType) -> None:
+    """Its events are refused from now on. What has come in is delivered."""
+    EventType.objects.filter(pk=event_type.pk).update(deactivated_at=Now())
+
+
 class EventTypesView(APIView):
     @raises(TooManyEventTypesPerApplication)
     @extend_schema(
@@ -99,7 +104,7 @@ class EventTypeView(APIView):
     @extend_schema(operation_id="eventTypes.delete", responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
         """Deactivate an event type: its events are refused from now on."""
-        EventType.objects.filter(pk=self._find(request, name).pk).update(deactivated_at=Now())
+        deactivate(self._find(request, name))
         return Response(status=204)
 
     def _find(self, request: Request, name: str) -> EventType:

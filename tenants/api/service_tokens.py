@@ -3,7 +3,6 @@
 import uuid
 from typing import Any
 
-from django.db.models.functions import Now
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -12,7 +11,7 @@ from rest_framework.views import APIView
 
 from tenants.api.organizations import OrganizationListQuery, OrganizationQuery, organization_asked_for
 from tenants.authentication import require_organization
-from tenants.credentials import SERVICE_TOKEN_PREFIX, create_service_token
+from tenants.credentials import SERVICE_TOKEN_PREFIX, create_service_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Organization, ServiceToken
 from tenants.pages import Page
@@ -75,8 +74,7 @@ class ServiceTokenView(APIView):
     @extend_schema(operation_id="serviceToken.delete", parameters=[OrganizationQuery], responses={204: None})
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
         """Revoke a service token."""
-        service_token = _find(organization_asked_for(request), token_id)
-        ServiceToken.objects.filter(pk=service_token.pk).update(deleted_at=Now())
+        revoke(_find(organization_asked_for(request), token_id))
         return Response(status=204)
 
 

@@ -60,7 +60,7 @@ class Stage:
         """So many pumps, awake when the block begins."""
         self.cluster.settings |= settings
         pumps = [self.cluster.start("manage.py", "deliver", stdout=subprocess.DEVNULL) for _ in range(count)]
-        self._wait_for_pumps(count)
+        self.cluster.wait_for_pumps(count)
         try:
             yield
         finally:
@@ -68,15 +68,6 @@ class Stage:
                 pump.terminate()
             for pump in pumps:
                 pump.wait(60)
-
-    def _wait_for_pumps(self, count: int) -> None:
-        while True:
-            ((connected,),) = self.cluster.query(
-                "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'hook0 pump%%'"
-            )
-            if connected >= count:
-                return
-            time.sleep(0.05)
 
     @contextmanager
     def api(self) -> Iterator[int]:

@@ -12,18 +12,13 @@ from delivery.queue import Ended
 from delivery.retry import Decision
 from hook0.receiver import Behaviour
 from subscriptions.models import SubscriptionState
-from tests.factories import make_application, make_fifo, make_subscription, publish
+from tests.factories import make_fifo, make_subscription, publish
 
 DOWN = Outcome(E_TIMEOUT)
 OK = Outcome(None, http_status=200)
 REFUSED = Outcome(E_HTTP, http_status=400)
 RETRY = Decision("retry", wait=0.0)
 DONE = Decision("done")
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 @pytest.fixture

@@ -16,16 +16,6 @@ OTHER_TYPE = "crm.person.left"
 
 
 @pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
-@pytest.fixture
 def letters(application, queue):
     """Three, oldest first: exhausted and gone of one subscription, exhausted of a FIFO one."""
     make_event_type(application, OTHER_TYPE)

@@ -11,15 +11,10 @@ from delivery.pump import Pump
 from hook0.receiver import Behaviour
 from subscriptions.models import Subscription
 from tenants.problems import NotFound
-from tests.factories import make_application, make_fifo, make_subscription, publish
+from tests.factories import make_fifo, make_subscription, publish
 
 ME = Operator("me@example.com", "the endpoint is mended")
 NO_RETRIES = {"schedule_ms": []}
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 @pytest.fixture(params=[True, False], ids=["fifo", "unordered"])

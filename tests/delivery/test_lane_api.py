@@ -19,16 +19,6 @@ FAILED = Outcome(E_HTTP, http_status=500)
 
 
 @pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
-@pytest.fixture
 def subscription(application):
     return make_fifo(application, fifo_key="ordering_key", fifo_on_exhausted="block")
 

@@ -10,17 +10,12 @@ from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
-from tests.factories import make_application, make_fifo, publish
+from tests.factories import make_fifo, publish
 
 OK = Outcome(None, http_status=200)
 FAILED = Outcome(E_HTTP, http_status=500, body=b"oops", headers={"x": "y"}, elapsed_ms=7)
 DONE, RETRY = Decision("done"), Decision("retry", wait=60.0)
 DEAD, BLOCK = Decision("dead", reason="exhausted"), Decision("block", reason="exhausted")
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 def the_lane():

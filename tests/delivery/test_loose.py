@@ -15,15 +15,10 @@ from delivery.queue import Ended
 from delivery.retry import Decision
 from events.models import Event
 from subscriptions.models import SubscriptionState
-from tests.factories import make_application, make_subscription, publish
+from tests.factories import make_subscription, publish
 
 OK, FAILED = Outcome(None, http_status=200), Outcome(E_HTTP, http_status=500)
 DONE, RETRY = Decision("done"), Decision("retry", wait=60.0)
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 def state_of(subscription):

@@ -10,15 +10,10 @@ from delivery.outcome import Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
 from subscriptions.models import SubscriptionState
-from tests.factories import make_application, make_fifo, make_subscription, publish
+from tests.factories import make_fifo, make_subscription, publish
 
 LATER = timedelta(minutes=5)
 OK, DONE = Outcome(None, http_status=200), Decision("done")
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 def test_what_a_dead_pump_held_is_tried_again_and_the_lost_try_is_on_the_record(application, queue):

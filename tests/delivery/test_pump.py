@@ -13,14 +13,9 @@ from delivery.models import AttemptLog, DeadLetter, Lane, Phase, PumpBeacon, Req
 from delivery.pump import Pump
 from events.ingest import ingest
 from hook0.receiver import Behaviour
-from tests.factories import make_application, make_fifo, make_subscription, new_event, publish
+from tests.factories import make_fifo, make_subscription, new_event, publish
 
 SOON = {"schedule_ms": [10, 10, 10]}
-
-
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
 
 
 @pytest.fixture

@@ -27,11 +27,6 @@ OK, DONE = Outcome(None, http_status=200), Decision("done")
 LATER = timedelta(days=1)
 
 
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
 def numbered():
     return list(
         RequestAttempt.objects.order_by("lane__key", "lane_seq").values_list("lane__key", "lane_seq", "event_id")

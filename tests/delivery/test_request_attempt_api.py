@@ -25,16 +25,6 @@ LATER = timedelta(hours=1)
 
 
 @pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
-@pytest.fixture
 def listed(api, application):
     """The list with these filters, as one page."""
 

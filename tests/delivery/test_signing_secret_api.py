@@ -13,16 +13,6 @@ from tests.factories import make_application, make_subscription, publish
 
 
 @pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
-@pytest.fixture
 def subscription(application, receiver):
     return make_subscription(application, url=f"http://127.0.0.1:{receiver.port}/hook")
 

@@ -31,11 +31,6 @@ def serve(open_connection):
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
 def private():
     return Worker.objects.create(name="private")
 

@@ -14,16 +14,6 @@ from tests.factories import EVENT_TYPE, make_application, make_fifo
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
 def event(**overrides):
     return {
         "event_id": str(uuid.uuid4()),

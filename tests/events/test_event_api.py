@@ -13,20 +13,10 @@ from delivery.models import RequestAttempt
 from events import limits
 from events.models import Event
 from tenants.credentials import create_application_secret
-from tests.clients import ApiClient, as_application, as_organization, problem
+from tests.clients import ApiClient, as_organization, problem
 from tests.factories import EVENT_TYPE, make_application, make_subscription
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
 
 
 def body(application, **overrides):

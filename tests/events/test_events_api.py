@@ -24,16 +24,6 @@ from tests.factories import (
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
 def next_of(answer):
     found = re.fullmatch(r'<https?://[^/]+/api/v1(/[^>]+)>; rel="next"', answer.headers.get("Link", ""))
     return found and found[1]

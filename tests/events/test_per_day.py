@@ -25,11 +25,6 @@ def receive(application, moment, count=1):
         Event.objects.filter(event_id=event.event_id).update(received_at=moment)
 
 
-@pytest.fixture
-def application():
-    return make_application()
-
-
 def counts(*applications, first=MONDAY, last=WEDNESDAY):
     found = events_per_day([each.id for each in applications], first=first, last=last)
     return [(each.application_name, each.date, each.amount, each.is_provisional) for each in found]

@@ -21,7 +21,7 @@ from events.pace import FIRST, LEAST
 from events.per_day import count_events
 from tenants.models import Application
 from tenants.principal import Operator
-from tests.clients import as_application, problem
+from tests.clients import problem
 from tests.factories import make_application, make_fifo, make_subscription, publish
 
 ME = Operator("me@example.com")
@@ -29,14 +29,7 @@ DONE, OK = Decision("done"), Outcome(None, http_status=200)
 FAST = 1_000_000
 
 
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)

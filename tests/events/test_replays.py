@@ -24,14 +24,7 @@ OK, DONE = Outcome(None, http_status=200), Decision("done")
 FAILED, DEAD = Outcome(E_HTTP, http_status=500), Decision("dead", reason="exhausted")
 
 
-@pytest.fixture
-def application(transactional_db):
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from events.models import Event
 from events.tracing import Trace, read_trace
 from tests.clients import as_application
-from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription
+from tests.factories import EVENT_TYPE, make_fifo, make_subscription
 
 PARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 STATE = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"
@@ -35,11 +35,6 @@ STATE = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"
 )
 def test_a_trace_is_read_as_the_specification_says(headers, trace):
     assert read_trace(headers) == trace
-
-
-@pytest.fixture
-def application(db):
-    return make_application()
 
 
 def event(**more):

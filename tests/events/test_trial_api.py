@@ -17,16 +17,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
-@pytest.fixture
 def url(receiver):
     return f"http://127.0.0.1:{receiver.port}/hook"
 

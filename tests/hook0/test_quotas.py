@@ -31,11 +31,6 @@ def enforced(settings):
 
 
 @pytest.fixture
-def application(db):
-    return make_application()
-
-
-@pytest.fixture
 def api(application):
     return as_organization(application.organization)
 

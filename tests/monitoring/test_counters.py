@@ -15,7 +15,7 @@ from hook0.receiver import Behaviour
 from monitoring.histograms import observe_all
 from monitoring.own_series import OTHER, OwnSeries
 from tests.clients import as_application
-from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
+from tests.factories import EVENT_TYPE, make_fifo, make_subscription, publish
 
 
 def value(name: str, **labels: str) -> float:
@@ -31,11 +31,6 @@ def since():
         for sample in family.samples
     }
     return lambda name, **labels: value(name, **labels) - began.get((name, tuple(sorted(labels.items()))), 0.0)
-
-
-@pytest.fixture
-def application(db):
-    return make_application()
 
 
 @pytest.mark.django_db(transaction=True)

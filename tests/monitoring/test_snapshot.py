@@ -18,7 +18,7 @@ from monitoring import gauges, snapshot
 from monitoring.models import JobRound, Snapshot
 from monitoring.tables import STALE_SECONDS, TableCollector
 from subscriptions.models import Worker
-from tests.factories import make_application, make_fifo, make_subscription, publish
+from tests.factories import make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -28,11 +28,6 @@ BY = Operator("tester")
 def taken(name: str) -> dict[tuple[str, ...], float]:
     """The values of a gauge by the values of its labels."""
     return {tuple(sample.labels.values()): sample.value for sample in snapshot.take() if sample.name == name}
-
-
-@pytest.fixture
-def application():
-    return make_application()
 
 
 def one_lane(subscription) -> Lane:

@@ -117,12 +117,6 @@ class Arena(Cluster):
     def work(self, mutant: str = "none") -> subprocess.Popen:
         return self.start("tests/races/process.py", "work", mutant)
 
-    def wait_for_workers(self, count: int) -> None:
-        """Until so many are connected: who begins while the database is away ends, for its supervisor to begin anew."""
-        connected = "SELECT 1 FROM pg_stat_activity WHERE application_name LIKE 'hook0 pump%%'"
-        while len(self.query(connected)) < count:
-            time.sleep(0.05)
-
     def publish(self, application: str, *, seed: int, seconds: float) -> Publisher:
         said = self.home / f"publisher-{seed}.jsonl"
         with said.open("w") as stdout:

@@ -19,14 +19,15 @@ MUTANTS = {
             ("epoch = new_epoch(), ready_at = NULL", "ready_at = NULL"),
         ],
     },
-    # The head is what has the earliest timestamp.
+    # The head is what has the earliest timestamp, by a clock that is as coarse as many are.
     "created_at_order": {
         "heads": [
             (
                 "JOIN request_attempt a USING (lane_id, lane_seq)",
                 """CROSS JOIN LATERAL (
                      SELECT b.* FROM request_attempt b JOIN event e ON e.id = b.event_id
-                      WHERE b.lane_id = claim.lane_id ORDER BY e.received_at LIMIT 1) AS a""",
+                      WHERE b.lane_id = claim.lane_id
+                      ORDER BY date_trunc('second', e.received_at), e.event_id LIMIT 1) AS a""",
             ),
         ],
         "record_lanes": [

@@ -61,7 +61,7 @@ def test_a_database_that_is_shot_loses_nothing_that_was_answered(arena):
     application = arena.subscribe()
     for _ in range(2):
         arena.work()
-    arena.wait_for_workers(2)
+    arena.wait_for_pumps(2)
     publishers = [arena.publish(application, seed=seed, seconds=8.0) for seed in range(PUBLISHERS)]
     for _ in range(2):
         time.sleep(2.5)

@@ -15,16 +15,6 @@ from tests.factories import EVENT_TYPE, make_application, publish
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
-
-
 def target(**overrides):
     return {"type": "http", "method": "POST", "url": "https://example.com/hook", "headers": {}, **overrides}
 

@@ -13,11 +13,6 @@ UNLIMITED = 2_147_483_647
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
 def api(application):
     return as_organization(application.organization)
 

@@ -11,11 +11,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
 def api(application):
     return as_organization(application.organization)
 

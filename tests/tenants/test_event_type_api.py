@@ -1,19 +1,9 @@
 import pytest
 
-from tests.clients import as_application, problem
+from tests.clients import problem
 from tests.factories import make_application
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
 
 
 def body(application, **overrides):

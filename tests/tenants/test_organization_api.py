@@ -10,11 +10,6 @@ UNLIMITED = 2_147_483_647
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
 def organization(application):
     return application.organization
 

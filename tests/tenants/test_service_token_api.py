@@ -9,11 +9,6 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
 def organization(application):
     return application.organization
 
