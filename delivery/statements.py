@@ -34,4 +34,4 @@ def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[
     text, names = positional(statement(name, folder))
     with connection.wrap_database_errors, psycopg.RawCursor(connection.connection) as cursor:
         cursor.execute(text, [parameters[each] for each in names], prepare=True, binary=True)
-        return cursor.fetchall()
+        return cursor.fetchall() if cursor.description else []

@@ -53,6 +53,8 @@ def body_for(ids):
         "target": {"type": "http", "method": "POST", "url": "https://example.com/", "headers": {}},
         "number": 2,
         "delivery_ids": [uuid.uuid4()],
+        "tokens": [ids["lease"]],
+        "rejections": [{"token": ids["lease"]}],
         "since": datetime.now(UTC) - timedelta(hours=1),
     }
 
