@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 TRIES = 5
 ASKED_BY_A_PERSON = 150  # the priority of what somebody retries or replays
+BACKFILL = 30  # that of bulk loads
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,15 @@
 """What stands at the head of a lane, for people: which event, how it has fared, and for how long."""
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.db.models import F, QuerySet
+
 from delivery.attempt_ids import attempt_id
 from delivery.models import AttemptLog, Lane, RequestAttempt
+from subscriptions.models import Subscription
 
 
 @dataclass(frozen=True)
@@ -26,16 +30,34 @@ class Head:
 
 def find_head(lane: Lane) -> Head | None:
     """None if nothing waits, or if the head has left since the lane was read."""
-    delivery = (
-        RequestAttempt.objects.filter(lane=lane, lane_seq=lane.head_seq)
+    return find_heads([lane]).get(lane.pk)
+
+
+def lanes_of_key(key: str) -> QuerySet[Lane]:
+    """Served by lane_once_per_key, which is looked into for each FIFO subscription."""
+    return Lane.objects.filter(key=key, subscription__in=Subscription.objects.filter(fifo_mode=True, deleted_at=None))
+
+
+def find_heads(lanes: Iterable[Lane]) -> dict[int, Head]:
+    """The heads of several lanes by the lanes' ids, in two looks."""
+    by_id = {lane.pk: lane for lane in lanes}
+    found = (
+        RequestAttempt.objects.filter(lane__in=by_id, lane_seq=F("lane__head_seq"))
         .select_related("event")
-        .only("id", "created_at", "event__event_id", "event__event_type")
-        .first()
+        .only("id", "created_at", "lane_id", "lane_seq", "event__event_id", "event__event_type")
     )
-    if delivery is None:
-        return None
-    tries = AttemptLog.objects.filter(event_id=delivery.event_id, delivery_id=delivery.pk)
-    last = tries.order_by("-ended_at").only("error_name", "http_status", "ended_at").first()
+    deliveries = [each for each in found if each.lane_seq == by_id[each.lane_id or 0].head_seq]
+    tries = AttemptLog.objects.filter(
+        event__in=[each.event_id for each in deliveries], delivery_id__in=[each.pk for each in deliveries]
+    ).order_by("delivery_id", "-ended_at")
+    last = {
+        each.delivery_id: each
+        for each in tries.distinct("delivery_id").only("delivery_id", "error_name", "http_status", "ended_at")
+    }
+    return {each.lane_id or 0: _head(by_id[each.lane_id or 0], each, last.get(each.pk)) for each in deliveries}
+
+
+def _head(lane: Lane, delivery: RequestAttempt, last: AttemptLog | None) -> Head:
     return Head(
         delivery_id=delivery.pk,
         request_attempt_id=attempt_id(delivery.pk, max(lane.tries, 1)),

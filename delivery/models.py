@@ -57,6 +57,8 @@ class Lane(models.Model):
             models.Index(fields=["subscription"], name="lane_paused", condition=Q(phase=Phase.PAUSED)),
             # retry_blocked.sql, and the list of blocked keys, longest first
             models.Index(fields=["subscription", "since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
+            # the admin's list of what is stuck, longest first; a lane that moves is not in it
+            models.Index(fields=["since", "id"], name="lane_stuck", condition=Q(since__isnull=False)),
         ]
         constraints = [
             models.UniqueConstraint(fields=["subscription", "key"], name="lane_once_per_key"),
@@ -178,11 +180,32 @@ class AttemptLog(models.Model):
     retry_at = models.DateTimeField(null=True)
 
     class Meta:
-        verbose_name = "ended attempt"
+        verbose_name = "request attempt"
         db_table = "attempt_log"  # made by the migration's SQL: Django knows no partitions
 
     def __str__(self) -> str:
         return str(self.id)
+
+
+class Tally(models.Model):
+    """How many tries of a subscription ended so, in ten minutes: what charts are made of. Kept for two days."""
+
+    pk = models.CompositePrimaryKey("subscription_id", "slot", "succeeded", "latency")
+    subscription = models.ForeignKey(
+        Subscription, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    slot = models.DateTimeField(help_text="When the ten minutes began.")
+    succeeded = models.BooleanField()
+    latency = models.SmallIntegerField(help_text="Which of delivery.tallies.BOUNDS_MS it was below.")
+    amount = models.BigIntegerField()
+
+    class Meta:
+        db_table = "attempt_tally"
+        # the charts of all, the next round of count_tries.sql, and what is past its time
+        indexes = [models.Index(fields=["slot"], name="attempt_tally_slot")]
+
+    def __str__(self) -> str:
+        return f"{self.subscription_id} at {self.slot}: {self.amount}"
 
 
 class DeadLetter(models.Model):

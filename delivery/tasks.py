@@ -4,7 +4,7 @@ import time
 
 from celery import shared_task
 
-from delivery import maintenance, worker
+from delivery import maintenance, tallies, worker
 from delivery.stopping import stopping
 
 LINGER_SECONDS = 1.0
@@ -43,6 +43,12 @@ def disable_failing() -> None:
 def finish_deletions() -> None:
     """Delete what a deletion that broke off has left."""
     maintenance.finish_deletions()
+
+
+@shared_task
+def count_tries() -> None:
+    """Count how tries have ended, for the charts."""
+    tallies.count_tries()
 
 
 @shared_task

@@ -163,8 +163,6 @@ class BulkLoad(models.Model):
         CANCELLED = "cancelled"
         FAILED = "failed"  # nothing of it is left; run again with its id, it begins anew
 
-    OVER = [State.DONE, State.CANCELLED, State.FAILED]
-
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     application = models.ForeignKey(Application, models.CASCADE, related_name="bulk_loads", db_index=False)
     state = models.CharField(max_length=9, choices=State, db_default=State.LOADING)
@@ -186,6 +184,7 @@ class BulkLoad(models.Model):
     per_second = models.IntegerField(null=True, help_text="Events to release; null: as fast as live traffic allows.")
     released_chunks = models.IntegerField(db_default=0, help_text="Chunks that are released to their end.")
     released_of_chunk = models.IntegerField(db_default=0, help_text="Events released of the next one.")
+    released_until = models.DateTimeField(null=True, help_text="Up to when `per_second` is used up.")
     events_released = models.BigIntegerField(db_default=0)
     deliveries = models.BigIntegerField(db_default=0, help_text="Deliveries made.")
     created_at = models.DateTimeField(db_default=Now())
@@ -193,13 +192,23 @@ class BulkLoad(models.Model):
     loaded_at = models.DateTimeField(null=True, help_text="When all of its events were there.")
     moved_at = models.DateTimeField(db_default=Now(), help_text="Who was moved on longest ago is released next.")
     finished_at = models.DateTimeField(null=True)
+    calls_off = models.BooleanField(db_default=False, help_text="Cancelled, and what is pending of it is called off.")
+    is_tidy = models.BooleanField(db_default=False, help_text="It is over, and nothing of it is left to be removed.")
 
     class Meta:
         db_table = "bulk_load"
         indexes = [
-            # the release: which to move on
+            # events.release: which to move on
             models.Index(
                 fields=["moved_at"], name="bulk_load_to_release", condition=Q(state__in=["ready", "releasing"])
+            ),
+            # events.bulk_loads: those of applications that are deleted; lock_old_events.sql: what is still needed
+            models.Index(fields=["application"], name="bulk_load_not_over", condition=Q(finished_at=None)),
+            # events.leftovers
+            models.Index(
+                fields=["finished_at"],
+                name="bulk_load_to_tidy",
+                condition=Q(state__in=["done", "cancelled"], is_tidy=False),
             ),
             # the list of the API
             models.Index(fields=["application", "-created_at", "-id"], name="bulk_load_by_age"),
@@ -270,3 +279,20 @@ class BulkLoadChunk(models.Model):
 
     def __str__(self) -> str:
         return f"chunk {self.number} of {self.load_id}"
+
+
+class ReleasePace(models.Model):
+    """One row: how fast bulk loads are released that have no rate of their own. `events.pace` says what is in it."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    pace = models.JSONField(null=True)
+    released = models.BigIntegerField(default=0, help_text="Events, since the pace changed.")
+    deliveries = models.BigIntegerField(default=0, help_text="Made of them.")
+    released_until = models.DateTimeField(null=True, help_text="Up to when the pace is used up.")
+
+    class Meta:
+        db_table = "release_pace"
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="release_pace_is_one_row")]
+
+    def __str__(self) -> str:
+        return str(self.pace)

@@ -35,3 +35,10 @@ class InvalidDateRange(Problem):
     status_code = 400
     title = "The days are the wrong way round"
     default_detail = "`from` must not be later than `to`."
+
+
+class BulkLoadConflict(Problem):
+    is_hook0s = False
+    status_code = 409
+    title = "The bulk load cannot do that now"
+    default_detail = "The bulk load is not in a state for this."

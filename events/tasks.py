@@ -5,10 +5,11 @@ import time
 from celery import shared_task
 
 from delivery.stopping import stopping
-from events import per_day, replays, retention
+from events import bulk_loads, leftovers, per_day, release, replays, retention
 
 # Short: who gives back the work of dead pumps waits in the same queue.
 SHIFT_SECONDS = 0.5
+RELEASE_SECONDS = 0.45  # of the half second between two messages: at an even pace
 
 
 @shared_task
@@ -16,6 +17,15 @@ def replay() -> None:
     """Move replays on; at the end of the shift, leave the rest to the next message."""
     shift_ends = time.monotonic() + SHIFT_SECONDS
     replays.work(stopping=lambda: stopping() or time.monotonic() > shift_ends)
+
+
+@shared_task
+def release_bulk_loads() -> None:
+    """Release bulk loads, and tidy up behind them; at the end of the shift, leave the rest to the next message."""
+    shift_ends = time.monotonic() + RELEASE_SECONDS
+    bulk_loads.cancel_those_of_deleted_applications()
+    leftovers.tidy(stopping=lambda: stopping() or time.monotonic() > shift_ends - RELEASE_SECONDS / 2)
+    release.work(stopping=lambda: stopping() or time.monotonic() > shift_ends)
 
 
 @shared_task

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
+from django.templatetags.static import static
 
 from hook0 import env
 from hook0.installation import read_credentials, read_secret_key
@@ -390,7 +391,8 @@ METRICS_SUBSCRIPTIONS = env.read(
 # --- Django -----------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "unfold.apps.BasicAppConfig",
+    "hook0.desk.app.Admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -460,6 +462,18 @@ STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = False
+
+UNFOLD = {
+    "SITE_TITLE": "hook0",
+    "SITE_HEADER": "hook0",
+    "SITE_SUBHEADER": "Webhooks that keep their order",
+    "SITE_SYMBOL": "webhook",
+    "SITE_URL": "/admin/",
+    "SHOW_VIEW_ON_SITE": False,
+    "STYLES": [lambda _: static("hook0/operate.css")],
+    "SCRIPTS": [lambda _: static("hook0/operate.js")],
+    "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "hook0.desk.navigation.sidebar"},
+}
 
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = ["^livez$", "^readyz$"]  # probes come from nearby, without a proxy

@@ -26,6 +26,13 @@ from delivery.api.operator_actions import OperatorActionsView
 from delivery.api.pull import AckView, ExtendView, NackView, PollView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from delivery.api.signing_secrets import RotateSecretView
+from events.api.bulk_loads import (
+    BulkLoadCancelView,
+    BulkLoadPauseView,
+    BulkLoadResumeView,
+    BulkLoadsView,
+    BulkLoadView,
+)
 from events.api.event import EventView
 from events.api.events import EventsView, OneEventView, ReplayEventView
 from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
@@ -106,11 +113,14 @@ api = [
     path("deliveries/extend/", ExtendView.as_view()),
     path("replays/", ReplaysView.as_view()),
     path("replays/<uuid:replay_id>/", ReplayView.as_view()),
+    path("bulk_loads/", BulkLoadsView.as_view()),
+    path("bulk_loads/<uuid:bulk_load_id>/", BulkLoadView.as_view()),
+    path("bulk_loads/<uuid:bulk_load_id>/pause/", BulkLoadPauseView.as_view()),
+    path("bulk_loads/<uuid:bulk_load_id>/resume/", BulkLoadResumeView.as_view()),
+    path("bulk_loads/<uuid:bulk_load_id>/cancel/", BulkLoadCancelView.as_view()),
     path("operator_actions/", OperatorActionsView.as_view()),
 ]
 
-admin.site.site_header = admin.site.site_title = "hook0"
-admin.site.index_title = "Webhooks that keep their order"
 
 urlpatterns = [
     path("", RedirectView.as_view(url="/admin/")),

@@ -8,7 +8,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from spark_ingest.arguments import read_arguments
-from spark_ingest.job import abandon, explain, load
+from spark_ingest.explaining import explain
+from spark_ingest.job import abandon, load
 from spark_ingest.problems import LoadProblem
 from spark_ingest.report import as_json, as_table
 

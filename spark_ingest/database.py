@@ -35,10 +35,10 @@ def where(url: str) -> str:
     return f"the database {parts.get('dbname') or ''} on {host}:{port} as {parts.get('user') or 'the current user'}"
 
 
-def statement(name: str, staging: str = "") -> sql.Composed:
+def statement(name: str, staging: str = "", **parts: sql.SQL) -> sql.Composed:
     """What is in `sql/<name>.sql`; `{staging}` in it is the table of a load, `{order}` the table's index."""
     table = sql.Identifier("bulk_load_stage", staging)
-    return _text(name).format(staging=table, order=sql.Identifier(f"{staging}_order"))
+    return _text(name).format(staging=table, order=sql.Identifier(f"{staging}_order"), **parts)
 
 
 @cache

@@ -1,13 +1,16 @@
 """Files as a DataFrame that knows where each row stands in them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from spark_ingest.explaining import explain
 from spark_ingest.layout import FIELDS
 from spark_ingest.places import BITS
 from spark_ingest.problems import LoadProblem
@@ -47,11 +50,11 @@ def read_input(
         if kind in {"parquet", "delta"}:
             return Input(_placed(spark, rows, "row_index"), columns, place="_place", unreadable=unreadable)
         return Input(_placed(spark, rows, "file_block_start"), columns, block="_place", unreadable=unreadable)
-    except AnalysisException as problem:
-        condition = problem.getCondition()
-        if condition == "DATA_SOURCE_NOT_FOUND":
+    except (PySparkException, Py4JJavaError) as problem:
+        said = explain(problem)
+        if "DATA_SOURCE_NOT_FOUND" in said:
             raise LoadProblem(f"This Spark cannot read {kind}. Add what it needs: {PACKAGES}") from None
-        raise LoadProblem(f"{source} cannot be read as {kind}: {str(problem).splitlines()[0]}") from None
+        raise LoadProblem(f"{source} cannot be read as {kind}: {said}") from None
 
 
 def _read(
@@ -85,7 +88,8 @@ def _schema(columns: list[str], place: str | None) -> StructType:
 
 def _placed(spark: SparkSession, rows: DataFrame, within: str) -> DataFrame:
     """With a column that sorts the input: the number of the file by name, and what sorts within the file."""
-    files = sorted(rows.inputFiles())
+    # Spark writes file:/// here, and file:/ in the column below.
+    files = sorted(re.sub("^file:/+", "file:/", file) for file in rows.inputFiles())
     if len(files) > MOST_FILES:
         raise LoadProblem(f"There are {len(files):,} files: a load may have {MOST_FILES:,}. Load them in parts.")
     numbered = spark.createDataFrame(list(enumerate(files)), "_number bigint, _file string")

@@ -2,11 +2,12 @@
 
 import json
 import os
-import re
 import sys
 import time
 import uuid
+from contextlib import suppress
 
+import psycopg
 from py4j.protocol import Py4JError
 from pyspark import SparkConf
 from pyspark.errors import PySparkException
@@ -15,6 +16,7 @@ from pyspark.sql import SparkSession
 from spark_ingest import loads
 from spark_ingest.arguments import Arguments
 from spark_ingest.database import connect, where
+from spark_ingest.explaining import explain
 from spark_ingest.inputs import Input, read_input
 from spark_ingest.java import provide_java
 from spark_ingest.loads import Load, Request
@@ -27,8 +29,6 @@ from spark_ingest.report import Report
 from spark_ingest.session import register
 from spark_ingest.source import make_rules, new_id
 from spark_ingest.verdicts import forecast, refused_rows
-
-OURS = re.compile(r"spark_ingest\.problems\.\w+: (.*?)(?:\n\s*SQLSTATE|\n\s+at |\n\n|\Z)", re.DOTALL)
 
 
 def load(arguments: Arguments) -> Report:
@@ -69,9 +69,9 @@ def load(arguments: Arguments) -> Report:
                 _set_aside(arguments, opened, rows, rules, folder)
             loaded = merge(arguments.database_url, opened)
     except BaseException as problem:
-        with connect(arguments.database_url, purpose="abort") as connection:
+        with suppress(LoadProblem, psycopg.Error), connect(arguments.database_url, purpose="abort") as connection:
             loads.abort(connection, opened, explain(problem))
-        raise
+        raise  # what went wrong first is what is said
     return _report(loaded, folder, time.monotonic() - began)
 
 
@@ -89,16 +89,6 @@ def _set_aside(arguments: Arguments, opened: Load, rows: Input, rules: Rules, fo
     if staged.rows_quarantined:
         refused = refused_rows(rows.rows, rules, rows.columns)
         refused.write.format(arguments.quarantine_format).mode("overwrite").save(folder)
-
-
-def explain(problem: BaseException) -> str:
-    """What went wrong, without Spark's wrapping where it is one of ours."""
-    text = str(problem)
-    if ours := OURS.search(text):
-        return ours[1].strip()
-    if isinstance(problem, KeyboardInterrupt):
-        return "It was interrupted."
-    return text.strip() or type(problem).__name__
 
 
 def _forecast(arguments: Arguments, rows: Input, rules: Rules, began: float) -> Report:
@@ -174,7 +164,7 @@ def _session(arguments: Arguments) -> SparkSession:
         spark = builder.getOrCreate()
     except (PySparkException, Py4JError) as problem:
         raise LoadProblem(f"Spark does not start: {problem}") from None
-    spark.sparkContext.setLogLevel("ERROR")
+    spark.sparkContext.setLogLevel("FATAL")  # what goes wrong is said once, in words
     register(spark)
     return spark
 

@@ -4,12 +4,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spark_ingest import limits
 from spark_ingest.problems import LoadProblem
 from spark_ingest.rules import Refused, checks
 
 FIELDS = (*checks(), "payload")
-REQUIRED = {"event_type", "payload", "payload_content_type", "labels", "occurred_at"}
+REQUIRED = {"event_type", "payload", "labels", "occurred_at"}
 # Types of Spark's, as it writes them.
 TEXT = r"string|varchar|char|tinyint|smallint|int$|bigint|boolean|decimal"
 KINDS = {
@@ -52,10 +51,7 @@ def layout(
     if missing := [name for name in named if name not in columns]:
         raise LoadProblem(f"There is no column {', '.join(missing)}. There is: {', '.join(columns)}.")
     found = {field: field for field in FIELDS if field in columns and field not in constants} | dict(mapped)
-    known = _checked(constants)
-    if "payload_content_type" not in found:
-        known.setdefault("payload_content_type", limits.JSON)
-    if missing := sorted(REQUIRED - found.keys() - known.keys()):
+    if missing := sorted(REQUIRED - found.keys() - constants.keys()):
         raise LoadProblem(
             f"There is no column for {', '.join(missing)}. Name one, as in {missing[0]}=COLUMN, or give a value for "
             f"all rows. There is: {', '.join(columns)}."
@@ -63,7 +59,7 @@ def layout(
     for field, name in found.items():
         if not re.match(KINDS.get(field, TEXT), columns[name]):
             raise LoadProblem(f"The column {name} is of the type {columns[name]}, which cannot be a {field}.")
-    return Layout(found, known, place, block, unreadable)
+    return Layout(found, _checked(constants), place, block, unreadable)
 
 
 def _checked(constants: Mapping[str, str]) -> dict[str, str]:

@@ -77,7 +77,8 @@ def open_load(connection: Connection, request: Request) -> Load:
         if load.state == "cancelled":
             raise LoadProblem(f"The load {load.id} was cancelled. Load under another id.")
         connection.execute(statement("take_over"), {"load": load.id, "run": run, "per_second": request.per_second})
-        if load.state != "merging":
+        # Spark opens a stream anew for each commit: what its tasks have staged is in the table that there is.
+        if load.state != "merging" and not (load.is_stream and load.staging):
             new = f"{load.id.hex}_{run.hex[:8]}"
             _drop(connection, load.staging)
             connection.execute(statement("create_staging", new))

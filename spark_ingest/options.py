@@ -70,7 +70,7 @@ def read_options(given: Mapping[str, str]) -> Options:
 
 def _parsed(given: Mapping[str, str], name: str, parse: Callable[[str], Any], wanted: str) -> Any:
     value = given.get(name)
-    if value is None:
+    if not value:
         return None
     try:
         return parse(value)

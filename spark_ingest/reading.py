@@ -31,6 +31,7 @@ def read(batch: pa.RecordBatch, against: Rules) -> tuple[dict[str, Values], Reas
     """The fields of all rows, as they are stored, and why rows are refused; what those hold is meaningless."""
     reasons: Reasons = {}
     fields = {field: _field(batch, against.layout, field, check, reasons) for field, check in rules.checks().items()}
+    fields["payload_content_type"] = [kind or limits.JSON for kind in fields["payload_content_type"]]
     fields["payload"] = _field(batch, against.layout, "payload", rules.sized, reasons)
     for row, moment in enumerate(fields["deliver_at"] or ()):
         if moment is not None and moment - against.now > rules.FAR:

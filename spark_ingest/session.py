@@ -1,4 +1,4 @@
-"""Spark, told of the data source, and given this package for its workers."""
+"""Spark, told of the data sources, and given this package for its workers."""
 
 import tempfile
 import zipfile
@@ -7,16 +7,19 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_ingest.attempts import AttemptsDataSource
 from spark_ingest.source import Hook0DataSource
 
 PACKAGE = Path(__file__).parent
 
 
 def register(spark: SparkSession) -> None:
-    """Make `format("hook0")` known to a session. The workers need psycopg and pyarrow; the package is sent to them."""
+    """Make our formats known to a session. The workers need psycopg and pyarrow; the package is sent to them."""
     if PACKAGE.is_dir():  # not where it was sent as a zip already, by --py-files
         spark.sparkContext.addPyFile(str(_zipped()))
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")  # or the history would be read as a whole
     spark.dataSource.register(Hook0DataSource)
+    spark.dataSource.register(AttemptsDataSource)
 
 
 @cache

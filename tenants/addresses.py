@@ -1,6 +1,7 @@
 """Where a request comes from."""
 
 import ipaddress
+from functools import lru_cache
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -18,6 +19,7 @@ def client_address(request: HttpRequest | Request) -> str | None:
     return address
 
 
+@lru_cache(4096)  # clients come again and again
 def _normal(address: str) -> str | None:
     """An address as PostgreSQL takes it, without the zone of a local one; None where it is none."""
     try:

@@ -1,5 +1,6 @@
 import uuid
 
+from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Concat, Now
@@ -16,9 +17,24 @@ class Organization(models.Model):
 
     class Meta:
         db_table = "organization"
+        permissions = [("see_all_organizations", "Can see all organizations, not only those of a membership")]
 
     def __str__(self) -> str:
         return self.name
+
+
+class Membership(models.Model):
+    """A member of the staff belongs to an organization. Who has no right to see all sees nothing of others."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", db_index=False)
+    organization = models.ForeignKey(Organization, models.CASCADE, related_name="+")
+
+    class Meta:
+        db_table = "staff_membership"
+        constraints = [models.UniqueConstraint(fields=["user", "organization"], name="member_once_per_organization")]
+
+    def __str__(self) -> str:
+        return f"{self.user} belongs to {self.organization}"
 
 
 class Application(models.Model):

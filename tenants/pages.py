@@ -54,7 +54,7 @@ class Page(Generic[Row]):
         cursor = query.get("pagination_cursor")
         read = _reader(found, by) if isinstance(found, QuerySet) else found
         try:
-            rows = list(read(_last_row(cursor, by) if cursor else None, limit + 1))
+            rows = list(read(read_cursor(cursor, by) if cursor else None, limit + 1))
         except (binascii.Error, ValueError, TypeError, ValidationError):
             if not cursor:
                 raise
@@ -67,7 +67,7 @@ class Page(Generic[Row]):
         return Response(data, headers={"Link": f'<{self._next}>; rel="next"'} if self._next else None)
 
 
-def _last_row(cursor: str, by: Sequence[str]) -> LastRow:
+def read_cursor(cursor: str, by: Sequence[str]) -> LastRow:
     """What a cursor says of the row that its page ended with."""
     values = orjson.loads(base64.urlsafe_b64decode(cursor.encode()))
     return dict(zip((field.lstrip("-") for field in by), values, strict=True))
@@ -75,12 +75,12 @@ def _last_row(cursor: str, by: Sequence[str]) -> LastRow:
 
 def _reader(found: QuerySet[Any], by: Sequence[str]) -> Read[Any]:
     def read(last: LastRow | None, count: int) -> Sequence[Any]:
-        return list((_after(found, by, last) if last else found).order_by(*by)[:count])
+        return list((rows_after(found, by, last) if last else found).order_by(*by)[:count])
 
     return read
 
 
-def _after(found: QuerySet[Any], by: Sequence[str], last: LastRow) -> QuerySet[Any]:
+def rows_after(found: QuerySet[Any], by: Sequence[str], last: LastRow) -> QuerySet[Any]:
     """The rows behind one. The first field is compared by itself as well: an index serves that."""
     behind = Q(pk__in=[])
     for field in reversed(by):
@@ -93,8 +93,13 @@ def _past(field: str) -> str:
     return f"{field[1:]}__lt" if field.startswith("-") else f"{field}__gt"
 
 
-def _next_address(request: Request, last: Any, by: Sequence[str]) -> str:
+def cursor_at(last: Any, by: Sequence[str]) -> str:
+    """Where the page ends that has this row at its end."""
     values = [getattr(last, field.lstrip("-")) for field in by]
-    cursor = base64.urlsafe_b64encode(orjson.dumps(values)).decode()
-    query = {name: request.query_params.getlist(name) for name in request.query_params} | {"pagination_cursor": cursor}
+    return base64.urlsafe_b64encode(orjson.dumps(values)).decode()
+
+
+def _next_address(request: Request, last: Any, by: Sequence[str]) -> str:
+    query = {name: request.query_params.getlist(name) for name in request.query_params}
+    query |= {"pagination_cursor": [cursor_at(last, by)]}
     return f"{settings.PUBLIC_URL}{request.path}?{urlencode(query, doseq=True)}"

@@ -19,7 +19,10 @@ from hook0.programs import end, kill_group, spawn
 from tests.embedded_services import temporary_home
 
 ROOT = Path(__file__).parent.parent
-TABLES = "organization, event, event_upkeep, request_attempt, attempt_log, dead_letter, operator_action, pump_beacon"
+TABLES = (
+    "organization, event, event_upkeep, request_attempt, attempt_log, dead_letter, operator_action, pump_beacon,"
+    " release_pace"
+)
 QUIET_SECONDS = 90
 
 

@@ -27,6 +27,7 @@ PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:sql|py))`")
 FOLDER = re.compile(r"`((?:[\w.-]+/)+)`")
 OURS = {
     "AttemptConflict",
+    "BulkLoadConflict",
     "LaneConflict",
     "MethodNotAllowed",
     "SubscriptionIsNotPull",

@@ -126,7 +126,7 @@ class RequestAttemptsView(APIView):
         fields = checked(AttemptsQuery, request.query_params)
 
         def read(last: Mapping[str, Any] | None, count: int) -> list[Attempt]:
-            return find_attempts(_sought(application_id, fields, last), most=count)
+            return find_attempts(sought(application_id, fields, last), most=count)
 
         page: Page[Attempt] = Page(request, read, by=["-id"], size=PAGE)
         return page.answer(AttemptAnswer(page.rows, many=True).data)
@@ -173,7 +173,8 @@ class ResponseView(APIView):
         return Response(ResponseAnswer(found).data)
 
 
-def _sought(application_id: uuid.UUID, fields: dict[str, Any], last: Mapping[str, Any] | None) -> Sought:
+def sought(application_id: uuid.UUID, fields: dict[str, Any], last: Mapping[str, Any] | None) -> Sought:
+    """What a query string asks for, behind the last attempt of the page before."""
     since, before = [FIRST], [LAST]
     if "min_created_at" in fields:
         since.append(first_from(fields["min_created_at"]))

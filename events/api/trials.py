@@ -76,18 +76,21 @@ class SubscriptionTestView(APIView):
         paused, or left alone for its failures.
         """
         subscription = find_subscription(request, subscription_id)
-        if subscription.pulls:
-            raise SubscriptionIsPull
-        fields = checked(TestPost, request.data)
-        event_id = new_id()
-        outcome = send_test(
-            subscription,
-            event_id=event_id,
-            event_type=fields.get("event_type") or _usual_type(subscription),
-            payload=decode_payload(fields["payload"], fields["payload_content_type"]),
-            content_type=fields["payload_content_type"],
-        )
+        event_id, outcome = try_out(subscription, checked(TestPost, request.data))
         return Response(TestAnswer({"event_id": event_id, "outcome": outcome}).data)
+
+
+def try_out(subscription: Subscription, fields: dict[str, Any]) -> tuple[uuid.UUID, Outcome]:
+    """The id under which a checked body was sent, and what came back."""
+    event_id = new_id()
+    outcome = send_test(
+        subscription,
+        event_id=event_id,
+        event_type=fields.get("event_type") or _usual_type(subscription),
+        payload=decode_payload(fields["payload"], fields["payload_content_type"]),
+        content_type=fields["payload_content_type"],
+    )
+    return event_id, outcome
 
 
 def _usual_type(subscription: Subscription) -> str:

@@ -1,5 +1,5 @@
--- The rows of a chunk become events, unless the application has them, and the chunk gets those that are new. Called by
--- spark_ingest.merging. Served by the index of sort_staging.sql and event_once_per_application.
+-- The rows of a chunk become events, and the chunk gets those that are new. Called by spark_ingest.merging, which says what is to be
+-- done with those that the application has. Served by the index of sort_staging.sql and event_once_per_application.
 WITH added AS (
   INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
                      received_at, ordering_key, priority, deliver_at, backoff_schedule)
@@ -9,7 +9,7 @@ WITH added AS (
    WHERE (occurred_at, place) > (coalesce(%(after)s::timestamptz, '-infinity'), coalesce(%(after_place)s::bigint, 0))
      AND (occurred_at, place) <= (%(until)s::timestamptz, %(until_place)s::bigint)
    ORDER BY occurred_at, place
-  ON CONFLICT (application_id, event_id) DO NOTHING
+  {conflict}
   RETURNING id
 )
 UPDATE bulk_load_chunk

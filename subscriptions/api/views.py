@@ -112,6 +112,11 @@ def _read(request: Request) -> dict[str, Any]:
     """The columns and workers that a body asks for, if the caller may have all that it names."""
     fields = checked(SubscriptionPost, request.data)
     require_application(request, fields["application_id"])
+    return as_columns(fields)
+
+
+def as_columns(fields: dict[str, Any]) -> dict[str, Any]:
+    """What a checked body says, in columns and workers; what is left out gets its default."""
     _require_event_types(fields["application_id"], fields["event_types"])
     organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])
     target = fields.pop("target")

@@ -15,10 +15,13 @@ from pathlib import Path
 
 from tests.cluster import ROOT, running_cluster
 
+LONG = {"memory"}  # ten million rows: asked for by name
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
-    parser.add_argument("scenes", nargs="*", help="throughput, lane, lanes, dead, claim, latency, ingest; or all")
+    names = "throughput, lane, lanes, dead, claim, latency, ingest, bulk, release; all of them by default; and memory"
+    parser.add_argument("scenes", nargs="*", help=names)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
     options = parser.parse_args()
     with running_cluster(HOOK0_ENVIRONMENT="development") as cluster, tempfile.TemporaryDirectory() as folder:
@@ -37,7 +40,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
     # The pumps here are awake, and there is no broker to ring.
     for name in ("delivery.doorbell", "kombu"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    from tests.bench import report, scenes  # noqa: PLC0415
+    from tests.bench import bulk, released, report, scenes  # noqa: PLC0415
     from tests.bench.stage import Stage  # noqa: PLC0415
 
     part = 0.1 if options.quick else 1.0
@@ -49,9 +52,12 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "claim": partial(scenes.claim_cost, sizes=[10**n for n in range(3, 6 if options.quick else 8)]),
         "latency": partial(scenes.latency, seconds=20 * part),
         "ingest": partial(scenes.ingests, seconds=20 * part),
+        "bulk": partial(bulk.bulk, rows=int(1_000_000 * part)),
+        "release": partial(released.releases, seconds=20 * part, rounds=3),
+        "memory": partial(bulk.memory, sizes=[10**5, int(10**7 * part)]),
     }
     rows = []
-    for name in options.scenes or known:
+    for name in options.scenes or [name for name in known if name not in LONG]:
         for row in known[name](Stage(cluster, sink)):
             rows.append(row)
             sys.stdout.write(report.line(row) + "\n")

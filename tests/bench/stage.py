@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import psycopg
+
 from events.ingest import NewEvent, ingest
 from hook0.probes import free_port, http_answers
 from hook0.product import serve
@@ -46,6 +48,12 @@ class Stage:
         application = make_application()
         make_event_type(application, EVENT_TYPE)
         return application
+
+    def fill(self, sql: str, **parameters: Any) -> None:
+        """Rows by the hundred thousand, where a statement makes them."""
+        with psycopg.connect(self.cluster.server.url, autocommit=True) as connection:
+            connection.execute(sql, parameters)
+            connection.execute("VACUUM ANALYZE event")
 
     @contextmanager
     def pumps(self, count: int, **settings: str) -> Iterator[None]:

@@ -5,7 +5,7 @@ from delivery.outcome import Outcome
 from delivery.pull import Wanted, poll
 from delivery.queue import Ended
 from delivery.retry import Decision
-from events.models import Replay
+from events.models import BulkLoad, Replay
 from tenants.credentials import create_application_secret, create_service_token
 from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
 
@@ -23,6 +23,7 @@ def tenant(transactional_db, queue):
         application=application, since=event.received_at, until=event.received_at, only_failed=True, actor="me",
         cursor_received_at=event.received_at,
     )  # fmt: skip
+    load = BulkLoad.objects.create(application=application, state="ready")
     pulling = make_subscription(application, target_type="pull", url="")
     publish(application)
     (pulled,) = poll(pulling, most=1, wanted=Wanted())
@@ -36,6 +37,7 @@ def tenant(transactional_db, queue):
         "lane_id": Lane.objects.get(subscription=fifo).pk,
         "dead_letter_id": DeadLetter.objects.filter(subscription=subscription).get().pk,
         "replay_id": replay.pk,
+        "bulk_load_id": load.pk,
         "request_attempt_id": attempt.pk,
         "response_id": attempt.pk,
         "lease": str(pulled.receipt),

@@ -64,12 +64,15 @@ def test_a_page_from_an_allowed_origin_may_call_the_api(page):
         headers={
             "Origin": PAGE,
             "Access-Control-Request-Method": "POST",
-            "Access-Control-Request-Headers": "authorization,hook0-client-options",
+            "Access-Control-Request-Headers": "authorization,hook0-client-options, traceparent, tracestate",
         },
     )
     assert answer.headers["Access-Control-Allow-Origin"] == PAGE
     assert answer.headers["Access-Control-Allow-Methods"] == "GET, POST, PUT, DELETE"
-    assert answer.headers["Access-Control-Allow-Headers"] == "accept, authorization, content-type, hook0-client-options, traceparent, tracestate"
+    assert (
+        answer.headers["Access-Control-Allow-Headers"]
+        == "accept, authorization, content-type, hook0-client-options, traceparent, tracestate"
+    )
     assert answer.headers["Access-Control-Max-Age"] == "3600"
 
 

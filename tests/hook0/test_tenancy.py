@@ -15,7 +15,7 @@ from tests.factories import EVENT_TYPE, make_application
 METHODS = {"get", "post", "put", "delete"}
 TABLES = (
     "application, application_secret, service_token, event_type, subscription, subscription_state, event,"
-    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay"
+    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load"
 )
 # What answers about the caller, whatever it is asked for.
 ABOUT_ONESELF = {"GET /api/v1/organizations/"}
@@ -52,6 +52,7 @@ def body_for(ids):
         "event_types": [EVENT_TYPE],
         "target": {"type": "http", "method": "POST", "url": "https://example.com/", "headers": {}},
         "number": 2,
+        "per_second": 2,
         "delivery_ids": [uuid.uuid4()],
         "tokens": [ids["lease"]],
         "rejections": [{"token": ids["lease"]}],

@@ -1,3 +1,4 @@
+import logging
 import os
 import sys
 import uuid
@@ -19,6 +20,7 @@ from tests.factories import make_application
 def spark() -> Iterator[SparkSession]:
     """One small session for the whole run; a task that fails is tried again."""
     java.provide_java()
+    logging.getLogger("py4j").setLevel(logging.WARNING)  # it says good-bye when pytest has closed its streams
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     settings = {
@@ -27,7 +29,9 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "UTC",
     }
-    builder = SparkSession.builder.master("local[2, 3]").config(map=dict[str, bool | float | int | str](settings))
+    builder = SparkSession.builder.master("local[2, 3]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     register(session)
@@ -36,9 +40,17 @@ def spark() -> Iterator[SparkSession]:
 
 
 @pytest.fixture
-def url(transactional_db: None) -> str:
+def url(transactional_db: None) -> Iterator[str]:
+    """The database of the test, without what a test before has staged."""
     of = connection.settings_dict
-    return f"postgresql://{of['USER']}:{of['PASSWORD']}@{of['HOST']}:{of['PORT']}/{of['NAME']}"
+    yield f"postgresql://{of['USER']}:{of['PASSWORD']}@{of['HOST']}:{of['PORT']}/{of['NAME']}"
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT format('DROP TABLE bulk_load_stage.%I', tablename) FROM pg_tables "
+            "WHERE schemaname = 'bulk_load_stage'"
+        )
+        for (drop,) in cursor.fetchall():
+            cursor.execute(drop)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from subscriptions.configure import create_subscription
 from subscriptions.models import Subscription
 from tenants.credentials import create_application_secret, create_service_token, principal_with
 from tenants.models import Application, EventType, Organization
+from tenants.staff import make_groups
 
 EVENT_TYPE = ("demo", "greeting", "sent")
 ADMIN, ORGANIZATION, APPLICATION = "admin", "My organization", "My application"
@@ -25,6 +26,7 @@ class Command(BaseCommand):
         """Everything is made once: what `credentials.json` names and the database has is kept."""
         credentials = read_credentials(settings.HOME)
         with transaction.atomic():
+            make_groups()
             application = self._application(credentials)
             credentials = replace(
                 credentials,

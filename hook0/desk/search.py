@@ -1,0 +1,69 @@
+"""Search everywhere: an id, or a part of a name, among what the reader sees."""
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AnonymousUser, User
+from django.db.models import Q, QuerySet
+from django.urls import reverse
+
+from delivery.attempt_ids import delivery_id_of, made_at
+from delivery.attempts import ROUNDED
+from delivery.heads import lanes_of_key
+from delivery.models import AttemptLog, DeadLetter, RequestAttempt
+from events.models import Event, Replay
+from subscriptions.models import Subscription
+from tenants.models import Application, EventType, Organization
+from tenants.staff import read_uuid, visible_to
+
+MOST = 8  # of a kind
+
+
+@dataclass(frozen=True)
+class Result:
+    title: str
+    description: str
+    link: str
+    icon: str
+
+
+def find(user: User | AnonymousUser, term: str) -> list[Result]:
+    """What has this id, or a name like this."""
+    wanted = read_uuid(term)
+    return [
+        Result(
+            str(row),
+            row._meta.verbose_name or "",
+            reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=[row.pk]),
+            "data_object",
+        )
+        for rows, organization in (_by_id(wanted) if wanted else _by_name(term))
+        if user.has_perm(f"{rows.model._meta.app_label}.view_{rows.model._meta.model_name}")
+        for row in visible_to(user, rows, organization)[:MOST]
+    ]
+
+
+def _by_id(wanted: uuid.UUID) -> Iterator[tuple[QuerySet[Any], str]]:
+    delivery = delivery_id_of(wanted)
+    yield Subscription.objects.filter(pk=wanted, deleted_at=None), "application__organization"
+    yield Application.objects.filter(pk=wanted, deleted_at=None), "organization"
+    yield Organization.objects.filter(pk=wanted), "pk"
+    applications = Application.objects.values("pk")  # event_once_per_application begins with them
+    events = Event.objects.filter(event_id=wanted, application__in=applications)
+    yield events.defer("payload"), "application__organization"
+    yield RequestAttempt.objects.filter(pk=delivery), "subscription__application__organization"
+    ended = AttemptLog.objects.filter(pk=wanted, ended_at__gte=made_at(wanted) - ROUNDED)
+    yield ended, "application__organization"
+    yield DeadLetter.objects.filter(pk=delivery), "subscription__application__organization"
+    yield Replay.objects.filter(pk=wanted), "application__organization"
+
+
+def _by_name(term: str) -> Iterator[tuple[QuerySet[Any], str]]:
+    named = Q(description__icontains=term) | Q(url__icontains=term)
+    yield Subscription.objects.filter(named, deleted_at=None), "application__organization"
+    yield Application.objects.filter(name__icontains=term, deleted_at=None), "organization"
+    yield Organization.objects.filter(name__icontains=term), "pk"
+    yield EventType.objects.filter(name__icontains=term, application__deleted_at=None), "application__organization"
+    yield lanes_of_key(term), "subscription__application__organization"

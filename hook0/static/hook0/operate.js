@@ -1,0 +1,36 @@
+// Times in the reader's zone, ids that a click copies, lists that look again while something moves.
+"use strict";
+
+const zoned = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "long"});
+
+function tellTimes(root) {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+        time.title = zoned.format(new Date(time.dateTime));
+    }
+}
+
+async function copy(button) {
+    if (!navigator.clipboard) { // a browser has one for HTTPS and for its own machine alone
+        prompt("Copy it from here", button.dataset.copy);
+        return;
+    }
+    await navigator.clipboard.writeText(button.dataset.copy);
+    const icon = button.querySelector(".material-symbols-outlined");
+    icon.textContent = "check";
+    setTimeout(() => { icon.textContent = "content_copy"; }, 1500);
+}
+
+document.addEventListener("DOMContentLoaded", () => {
+    tellTimes(document);
+    document.addEventListener("click", (event) => {
+        const button = event.target.closest("[data-copy]");
+        if (button) {
+            event.preventDefault();
+            copy(button);
+        }
+    });
+    document.addEventListener("change", (event) => {
+        if (event.target.matches("select[data-submits]")) event.target.form.submit();
+    });
+    if (document.querySelector("progress[data-moving]")) setTimeout(() => location.reload(), 3000);
+});
