@@ -1,11 +1,14 @@
 """Consumers that pull: lease, acknowledge, reject, extend; with the order, fences, retries and ends of a pump."""
 
+import multiprocessing
+import os
+import signal
 import threading
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 
 from delivery import lanes, maintenance, reconfigure
 from delivery.audit import Operator
@@ -360,3 +363,32 @@ def test_consumers_of_a_subscription_without_order_share_it_and_nothing_is_lost_
         consumer.join()
     assert len(done) == len(set(done)) == 200
     assert SubscriptionState.objects.get(subscription=subscription).in_flight == 0
+
+
+def _die_holding(subscription):
+    """In a process of its own: lease something, and never come back."""
+    if pull(subscription):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_consumer_that_is_killed_in_the_middle_loses_nothing_and_its_deliveries_come_back_in_order(application):
+    subscription = make_fifo(application, **PULL, lease_seconds=1, retry_policy={"schedule_ms": [0] * 5})
+    publish(application, 6)
+    done = []
+    for _ in range(2):
+        connections.close_all()  # what a child inherits it would use, too
+        victim = multiprocessing.get_context("fork").Process(target=_die_holding, args=(subscription,))
+        victim.start()
+        victim.join(30)
+        assert victim.exitcode == -signal.SIGKILL
+        assert pull(subscription) == []
+        deadline = time.monotonic() + 30
+        while not (pulled := pull(subscription)) and time.monotonic() < deadline:
+            maintenance.reap()
+            time.sleep(0.05)
+        done.append((pulled[0].claimed.lane_seq, pulled[0].claimed.try_number))
+        assert ack(subscription, pulled)
+    while pulled := pull(subscription):
+        done.append((pulled[0].claimed.lane_seq, pulled[0].claimed.try_number))
+        assert ack(subscription, pulled)
+    assert done == [(1, 2), (2, 2), (3, 1), (4, 1), (5, 1), (6, 1)]
