@@ -2,6 +2,7 @@
 
 import base64
 import uuid
+from datetime import UTC, datetime
 
 import pytest
 
@@ -102,6 +103,17 @@ def test_a_poll_tells_all_there_is_to_know_of_a_delivery(api, application, subsc
     assert (delivery["event_type"], delivery["payload"]) == (EVENT_TYPE, '{"a": "é"}')
     assert (delivery["labels"], delivery["metadata"]) == ({"shop": "1"}, {"m": "1"})
     assert delivery["received_at"] < delivery["lease_until"]
+
+
+def test_while_it_is_leased_the_list_of_attempts_says_since_when(api, application):
+    target = {"type": "pull", "lease_seconds": 600}
+    subscription = api.post("/subscriptions/", body(application, target=target)).json()["subscription_id"]
+    publish(application)
+    before = datetime.now(UTC)
+    poll(api, subscription)
+    (attempt,) = api.get("/request_attempts/", application_id=application.id).json()
+    assert attempt["status"]["type"] == "in_progress"
+    assert before <= datetime.fromisoformat(attempt["picked_at"]) <= datetime.now(UTC)
 
 
 def test_bytes_are_in_base64_as_they_were_sent(api, application, subscription):
