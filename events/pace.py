@@ -91,17 +91,23 @@ def _factor(pace: Pace, sight: Sight) -> float | None:
     elapsed = sight.now - pace.since
     if elapsed < STEP_SECONDS:
         return None
-    if sight.wait is None and sight.deliveries:
-        # Nothing comes out of what was put in: nobody delivers, or all of it is for who is paused or does not answer.
-        return None if sight.is_served else SLOWER
-    if sight.wait is not None and sight.wait > MOST_WAIT:
+    if _is_stuck(sight):
         return SLOWER
     if pace.live and pace.live < ENOUGH and elapsed < ENOUGH_SECONDS and pace.slow < TOO_MANY * pace.share / SHARE:
         return None
     # On average it stays as it is when just as many are slow as may be.
-    factor = FASTER ** (1 - pace.slow / (pace.share * max(pace.live, ENOUGH)))
-    is_used = sight.released >= USED * pace.per_second * elapsed
-    return max(SLOWER, factor) if factor <= 1 or is_used else None
+    factor: float = FASTER ** (1 - pace.slow / (pace.share * max(pace.live, ENOUGH)))
+    # Nothing comes out of what was put in where all of it is for who is paused, or does not answer.
+    is_tried = sight.wait is not None or not sight.deliveries
+    if factor > 1 and not (is_tried and sight.released >= USED * pace.per_second * elapsed):
+        return 1.0 if elapsed >= ENOUGH_SECONDS else None
+    return max(SLOWER, factor)
+
+
+def _is_stuck(sight: Sight) -> bool:
+    if sight.wait is None:
+        return sight.deliveries > 0 and not sight.is_served
+    return sight.wait > MOST_WAIT
 
 
 def _changed(pace: Pace, now: float, **changes: float) -> Pace:

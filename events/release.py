@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from django.db import transaction
+from django.db.models import F
 from django.db.models.functions import Now
 
 from delivery.dispatch import BACKFILL, dispatch, persistently
@@ -23,45 +24,52 @@ AT_A_TIME = 200  # deliveries of one transaction: publishers wait for it where i
 AT_FIRST = 10  # events, while it is not known how many deliveries they make
 LOADS_AT_A_TIME = 20
 TICK_SECONDS = 0.1  # a commit waits for the disk, and so do others behind it
-IDLE_SECONDS = 0.2  # where nothing can be done right now
+MOST_WAIT_SECONDS = 0.2
 BURST_SECONDS = 2.0  # what a rate makes up for when maintenance was busy with something else
 SHORT_BURST_SECONDS = 0.3
 CHUNKS_OF_A_STREAM = 1000  # are kept, so that what is pending of them can be called off
 MOVING = [BulkLoad.State.READY, BulkLoad.State.RELEASING]
+MOVED = ["state", "stage", "released_chunks", "released_of_chunk", "released_until", "events_released", "deliveries"]
 
 
 def work(*, stopping: Callable[[], bool]) -> None:
-    """Release until nothing is left, or it is time to stop. Who was moved on longest ago is next."""
-    moving = BulkLoad.objects.filter(state__in=MOVING).order_by("moved_at").values_list("id", "per_second")
+    """Release until nothing may go for now, or it is time to stop. Who was moved on longest ago is next."""
+    moving = BulkLoad.objects.filter(state__in=MOVING).exclude(is_stream=True, released_chunks=F("chunks"))
+    loads = moving.order_by("moved_at").values_list("id", "per_second")
     look_at = 0.0
-    while not stopping() and (loads := list(moving[:LOADS_AT_A_TIME])):
-        if time.monotonic() >= look_at and any(per_second is None for _, per_second in loads):
+    while not stopping() and (found := list(loads[:LOADS_AT_A_TIME])):
+        if time.monotonic() >= look_at and any(per_second is None for _, per_second in found):
             watch()
             look_at = time.monotonic() + LOOK_SECONDS
-        time.sleep(min(persistently(partial(_move_on, load_id)) for load_id, _ in loads))
+        waits = [persistently(partial(_move_on, load_id)) for load_id, _ in found]
+        known = [wait for wait in waits if wait is not None]
+        if not known:
+            return
+        time.sleep(min(known))
 
 
 @transaction.atomic(durable=True)
-def _move_on(load_id: uuid.UUID) -> float:
-    """Release as many events of a load as may go now; seconds until more may."""
+def _move_on(load_id: uuid.UUID) -> float | None:
+    """Release as many events of a load as may go now; seconds until more may, or None if that is not known."""
     rows = BulkLoad.objects.select_for_update(no_key=True, skip_locked=True, of=("self",)).annotate(now=Clock())
     load = rows.filter(id=load_id, state__in=MOVING).first()
-    if load is None or (load.is_stream and load.released_chunks == load.chunks):
-        return IDLE_SECONDS
+    if load is None:
+        return None
     if load.released_chunks == load.chunks:
-        _finish(load)
-        return 0.0
+        if not load.is_stream:
+            _finish(load)
+        return None
     shared = None
     if load.per_second is None:
         shared = ReleasePace.objects.select_for_update(no_key=True, skip_locked=True).first()
         if shared is None or pace_of(shared).is_calm:
-            return IDLE_SECONDS
+            return None
     now = load.now.timestamp()
     allowance = _allowance(load, shared, now)
     allowed, most = allowance.room(now), _most_at_a_time(load)
     least = min(most, max(1, int(allowance.per_second * TICK_SECONDS)))
     if allowed < least:
-        return min(IDLE_SECONDS, (least - allowed) / allowance.per_second)
+        return min(MOST_WAIT_SECONDS, (least - allowed) / allowance.per_second)
     events, deliveries = _release(load, min(most, allowed))
     used_until = datetime.fromtimestamp(allowance.use(events, now), UTC)
     if shared is None:
@@ -72,7 +80,7 @@ def _move_on(load_id: uuid.UUID) -> float:
         shared.deliveries += deliveries
         shared.save(update_fields=["released_until", "released", "deliveries"])
     load.moved_at = Now()
-    load.save()
+    load.save(update_fields=[*MOVED, "moved_at"])
     return 0.0
 
 
@@ -99,11 +107,9 @@ def _release(load: BulkLoad, most: int) -> tuple[int, int]:
     It locks lanes, then states, each in id order, as publishers do; nothing but the counts is written behind it.
     """
     first, number = load.released_of_chunk, load.released_chunks
-    chunk = BulkLoadChunk.objects.filter(load=load, number=number).values_list(
-        "events__len", f"events__{first}_{first + most}"
-    )
-    size, events = chunk.get()
-    dispatched = dispatch(events or [], priority=BACKFILL)
+    chunk = BulkLoadChunk.objects.filter(load=load, number=number)
+    size, events = chunk.values_list("events__len", f"events__{first}_{first + most}").get()
+    dispatched = dispatch(events, priority=BACKFILL)
     load.state, load.stage = BulkLoad.State.RELEASING, "releasing"
     load.events_released += len(events)
     load.deliveries += dispatched.deliveries

@@ -418,6 +418,7 @@ MIDDLEWARE = [
     "hook0.middleware.let_finish",
     "hook0.middleware.tolerate_slashes",
     "hook0.middleware.switch_off_xss_auditors",
+    "hook0.middleware.keep_admin_to_itself",
     "corsheaders.middleware.CorsMiddleware",
     "hook0.throttle.throttle",
     "django.middleware.security.SecurityMiddleware",

@@ -1,24 +1,18 @@
 """The job: read, check, stage, set aside, merge, report."""
 
 import json
-import os
 import sys
 import time
 import uuid
 from contextlib import suppress
 
 import psycopg
-from py4j.protocol import Py4JError
-from pyspark import SparkConf
-from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
 from spark_ingest import loads
 from spark_ingest.arguments import Arguments
 from spark_ingest.database import connect, where
 from spark_ingest.explaining import explain
 from spark_ingest.inputs import Input, read_input
-from spark_ingest.java import provide_java
 from spark_ingest.loads import Load, Request
 from spark_ingest.merging import merge
 from spark_ingest.options import read_options
@@ -26,7 +20,7 @@ from spark_ingest.problems import LoadProblem
 from spark_ingest.progress import shown
 from spark_ingest.reading import Rules
 from spark_ingest.report import Report
-from spark_ingest.session import register
+from spark_ingest.session import start_session
 from spark_ingest.source import make_rules, new_id
 from spark_ingest.verdicts import forecast, refused_rows
 
@@ -40,7 +34,7 @@ def load(arguments: Arguments) -> Report:
         loads.require_tables(connection)
         loads.require_application(connection, request.application_id)
         types = loads.event_types(connection, request.application_id)
-    spark = _session(arguments)
+    spark = start_session("hook0 bulk load", master=arguments.master, conf=arguments.conf)
     options = _options(arguments, request)
     rows = read_input(
         spark,
@@ -146,27 +140,6 @@ def _options(arguments: Arguments, request: Request) -> dict[str, str]:
         "source": request.source,
         "actor": request.actor,
     }
-
-
-def _session(arguments: Arguments) -> SparkSession:
-    provide_java()
-    builder = SparkSession.builder.appName("hook0 bulk load").config("spark.ui.showConsoleProgress", "false")
-    submitted = SparkConf().get("spark.master")
-    master = arguments.master or (None if submitted else "local[*]")
-    if master:
-        builder = builder.master(master)
-        if master.startswith("local"):  # the workers are this Python, and all of it stays on this machine
-            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    for name, value in arguments.conf.items():
-        builder = builder.config(name, value)
-    try:
-        spark = builder.getOrCreate()
-    except (PySparkException, Py4JError) as problem:
-        raise LoadProblem(f"Spark does not start: {problem}") from None
-    spark.sparkContext.setLogLevel("FATAL")  # what goes wrong is said once, in words
-    register(spark)
-    return spark
 
 
 def _tell(line: str) -> None:

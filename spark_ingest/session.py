@@ -1,16 +1,45 @@
 """Spark, told of the data sources, and given this package for its workers."""
 
+import os
+import sys
 import tempfile
 import zipfile
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from py4j.protocol import Py4JError
+from pyspark import SparkConf
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_ingest.attempts import AttemptsDataSource
+from spark_ingest.java import provide_java
+from spark_ingest.problems import LoadProblem
 from spark_ingest.source import Hook0DataSource
 
 PACKAGE = Path(__file__).parent
+
+
+def start_session(name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
+    """The session of a job: on the cluster that is named, or that spark-submit names, or else on this machine."""
+    provide_java()
+    builder = SparkSession.builder.appName(name).config("spark.ui.showConsoleProgress", "false")
+    master = master or (None if SparkConf().get("spark.master") else "local[*]")
+    if master:
+        builder = builder.master(master)
+        if master.startswith("local"):  # the workers are this Python, and all of it stays on this machine
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, Py4JError) as problem:
+        raise LoadProblem(f"Spark does not start: {problem}") from None
+    spark.sparkContext.setLogLevel("FATAL")  # what goes wrong is said once, in words
+    register(spark)
+    return spark
 
 
 def register(spark: SparkSession) -> None:

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from django import forms
+from django.http import QueryDict
 from rest_framework.exceptions import APIException
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
@@ -61,8 +62,10 @@ class AttemptFilters(forms.Form):
         given = {name: value for name, value in self.cleaned_data.items() if value}
         if "event_type" in given:
             given["event.event_type_names"] = given.pop("event_type")
+        query = QueryDict(mutable=True)  # in which everything is text
+        query.update({**given, "application_id": str(uuid.UUID(int=0))})
         try:
-            self.wanted = checked(AttemptsQuery, {**given, "application_id": str(uuid.UUID(int=0))})
+            self.wanted = checked(AttemptsQuery, query)
         except APIException as problem:
             for name, text in complaints(problem.detail):
                 self.add_error(name if name in self.fields else None, text)

@@ -16,8 +16,9 @@ from delivery.audit import Operator
 from delivery.models import AttemptLog
 from delivery.retry_now import retry_now
 from delivery.webhook import signed_request
-from tenants.admin_pages import AFTER, ReadOnlyAdmin
+from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import badge, link, moment, short
+from tenants.keyset_list import AFTER
 from tenants.staff import applications_of, choose_application, read_uuid
 from tenants.verbs import Verb, complaint
 from tenants.written import indented

@@ -1,7 +1,7 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -55,7 +55,10 @@ class DeadLetterAdmin(OfApplicationAdmin, ReadOnlyAdmin):
     actions = ("requeue_selected",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).select_related("subscription", "event").defer("event__payload")
+        """Their events are looked for when the page is known: there may be many letters, and a join comes before."""
+        events = DeadLetter._meta.get_field("event").related_model._default_manager.defer("payload")
+        letters = super().get_queryset(request).select_related("subscription")
+        return letters.prefetch_related(Prefetch("event", events))
 
     @admin.display(description="given up")
     def died(self, letter: DeadLetter) -> str:

@@ -1,9 +1,63 @@
+from typing import Any
+
 from django.contrib import admin
 
+from delivery.audit import Operator
+from events import bulk_loads
 from events.models import BulkLoad
+from events.release import MOVING
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import moment, progress, short
 from tenants.templatetags.operate import state
+from tenants.verbs import GoodReason, Verb
+
+State = BulkLoad.State
+
+
+def _pause(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
+    bulk_loads.pause(load.pk, by=by)
+    return "No more deliveries are made of it until it is resumed."
+
+
+def _resume(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
+    bulk_loads.resume(load.pk, by=by)
+    return "It goes on."
+
+
+def _cancel(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
+    bulk_loads.cancel(load.pk, by=by)
+    return "It makes no more deliveries. Those that are made stay."
+
+
+VERBS = (
+    Verb(
+        "pause",
+        "Pause",
+        _pause,
+        lambda _: "Its release stops between two chunks, and goes on there when it is resumed.",
+        offered=lambda load: load.state in MOVING,
+        icon="pause",
+    ),
+    Verb(
+        "resume",
+        "Resume",
+        _resume,
+        lambda _: "Its release goes on where it stopped.",
+        offered=lambda load: load.state == State.PAUSED,
+    ),
+    Verb(
+        "cancel",
+        "Cancel",
+        _cancel,
+        lambda _: (
+            "No more deliveries are made of it, and events that were not released are removed. Those that were stay."
+        ),
+        form=GoodReason,
+        offered=lambda load: load.finished_at is None,
+        icon="cancel",
+        is_dangerous=True,
+    ),
+)
 
 
 @admin.register(BulkLoad)
@@ -18,6 +72,7 @@ class BulkLoadAdmin(ReadOnlyAdmin):
         "rows_quarantined", "quarantined", "rows_duplicate", "events_count", "deliveries", "per_second", "began",
         "ended",
     )  # fmt: skip
+    verbs = VERBS
     nothing = "Nothing was loaded in bulk. See docs/how-to/send-many-events.md."
 
     @admin.display(description="id")

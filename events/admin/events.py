@@ -12,8 +12,9 @@ from delivery.models import RequestAttempt
 from events.models import Event
 from events.replay import replay
 from subscriptions.matching import is_wildcard
-from tenants.admin_pages import APPLICATION, OfApplicationAdmin, ReadOnlyAdmin
+from tenants.admin_pages import OfApplicationAdmin, ReadOnlyAdmin
 from tenants.cells import copyable, moment
+from tenants.keyset_list import APPLICATION
 from tenants.staff import read_uuid
 from tenants.verbs import GoodReason, Verb
 from tenants.written import indented

@@ -15,7 +15,7 @@ def bars(slots: Sequence[Slot], *, height: int = HEIGHT, label: str) -> SafeStri
     most = max((slot.succeeded + slot.failed for slot in slots), default=0) or 1
     step = WIDTH / max(1, len(slots))
     return format_html(
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>',
+        '<svg class="drawn" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>',
         f"{label}: {sum(s.succeeded for s in slots)} succeeded, {sum(s.failed for s in slots)} failed",
         WIDTH,
         height,
@@ -48,7 +48,7 @@ def marks(values: Iterable[int | None], *, label: str, unit: str) -> SafeString:
     )
     return format_html(
         '<p class="legend">{} {}</p>'
-        '<svg class="chart" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>',
+        '<svg class="drawn" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>',
         most, unit, f"{label}, at most {most} {unit}", WIDTH, HEIGHT,
         format_html_join("", '<rect class="mark" x="{}" y="{}" width="{}" height="4"/>', dots),
     )  # fmt: skip

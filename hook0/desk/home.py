@@ -14,7 +14,7 @@ from delivery.attempt_ids import made_at
 from delivery.heads import Head, find_heads
 from delivery.models import Lane, OperatorAction, Phase, RequestAttempt, Tally
 from delivery.tallies import Slot, added, percentile, slots_until
-from events.models import Replay
+from events.models import BulkLoad, Replay
 from hook0.desk.charts import bars, marks
 from hook0.desk.health import Health, health_of, with_health
 from subscriptions.models import Subscription
@@ -55,6 +55,7 @@ class Look:
     stuck: list[tuple[Lane, Head | None]]
     failing: list[tuple[Any, Health]]
     replays: list[Replay]
+    loads: list[BulkLoad]
     actions: list[OperatorAction]
 
     @property
@@ -73,6 +74,7 @@ def look(user: User | AnonymousUser) -> Look:
     heads = find_heads(stuck)
     pending = visible_to(user, RequestAttempt.objects.all(), "subscription__application__organization")
     replays = visible_to(user, Replay.objects.all(), "application__organization")
+    loads = visible_to(user, BulkLoad.objects.all(), "application__organization")
     actions = OperatorAction.objects.order_by("-id")
     if not sees_all(user):
         actions = actions.filter(subscription_id__in=subscriptions.values("id"))
@@ -89,6 +91,7 @@ def look(user: User | AnonymousUser) -> Look:
         stuck=[(lane, heads.get(lane.pk)) for lane in stuck],
         failing=_failing(subscriptions),
         replays=list(replays.filter(finished_at=None).select_related("application").order_by("-id")[:SHOWN]),
+        loads=list(loads.filter(finished_at=None).select_related("application").order_by("-created_at", "-id")[:SHOWN]),
         actions=list(actions[:SHOWN]),
     )
 

@@ -1,5 +1,6 @@
 """Every page comes, and asks the database no more than it may."""
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
@@ -26,3 +27,20 @@ def test_every_page_comes_with_few_queries(operator, scene):
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
         get(operator, address)
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "hidden"),
+    [
+        ("error_name=E_HTTP&http_status=500", "E_HTTP 500", "successful</span>"),
+        ("status=successful", "successful</span>", "E_HTTP 500"),
+        ("event_type=billing.*", "successful</span>", "Nothing matches"),
+        ("event_type=shipping.*", "Nothing matches", "successful</span>"),
+        ("http_status=many", "A valid integer is required", "successful</span>"),
+        ("min_created_at=yesterday", "Datetime has wrong format", "successful</span>"),
+    ],
+)
+def test_attempts_are_narrowed_as_the_api_narrows_them(operator, scene, query, shown, hidden):
+    page = get(operator, f"{reverse('admin:delivery_attemptlog_changelist')}?{query}")
+    assert shown in page
+    assert hidden not in page

@@ -46,4 +46,4 @@ def test_axe_finds_nothing_serious(browser, product, receiver, theme, size):
                 nodes = [node["html"][:200] for node in violation["nodes"][:3]]
                 found.setdefault(violation["id"], []).append((address, violation["help"], nodes))
     page.close()
-    assert found == {}
+    assert found == {}, found

@@ -67,6 +67,12 @@ def test_a_change_has_time_to_show():
     assert decide(before, Sight(NOW, **IN_USE, live=SLOW * 50)).per_second == FIRST
 
 
+def test_a_rate_that_was_not_used_is_looked_at_anew_after_a_while():
+    """So that the time between two loads does not count."""
+    after = decide(replace(RELEASING, since=NOW - 10), Sight(NOW, released=10))
+    assert (after.per_second, after.since) == (FIRST, NOW)
+
+
 def test_it_never_stops_for_good():
     slowest = replace(RELEASING, per_second=LEAST)
     assert decide(slowest, Sight(NOW, wait=5.0)).per_second == LEAST
