@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-# The reasons of failures, as Hook0 names them, and two of ours: an address we must not reach is
-# E_INVALID_TARGET, a pump that did not come back E_WORKER_LOST.
+# The reasons of failures, as Hook0 names them, and three of ours: an address we must not reach is E_INVALID_TARGET, a
+# pump or a consumer that did not come back E_WORKER_LOST, and what a consumer that pulls could not do E_REJECTED.
 E_UNKNOWN = "E_UNKNOWN"
 E_INVALID_TARGET = "E_INVALID_TARGET"
 E_DNS = "E_DNS"
@@ -11,7 +11,8 @@ E_CONNECTION = "E_CONNECTION"
 E_TIMEOUT = "E_TIMEOUT"
 E_HTTP = "E_HTTP"
 E_WORKER_LOST = "E_WORKER_LOST"
-ERRORS = (E_UNKNOWN, E_INVALID_TARGET, E_DNS, E_CONNECTION, E_TIMEOUT, E_HTTP, E_WORKER_LOST)
+E_REJECTED = "E_REJECTED"
+ERRORS = (E_UNKNOWN, E_INVALID_TARGET, E_DNS, E_CONNECTION, E_TIMEOUT, E_HTTP, E_WORKER_LOST, E_REJECTED)
 
 
 @dataclass(frozen=True)
@@ -32,4 +33,6 @@ class Outcome:
     @property
     def is_outage(self) -> bool:
         """Whether the endpoint, rather than this one event, is in trouble: no answer, 5xx, or 429."""
-        return not self.succeeded and (self.http_status is None or self.http_status >= 500 or self.http_status == 429)
+        if self.succeeded or self.error_name == E_REJECTED:
+            return False
+        return self.http_status is None or self.http_status >= 500 or self.http_status == 429

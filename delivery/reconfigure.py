@@ -54,7 +54,7 @@ def edit(subscription_id: uuid.UUID, fields: Mapping[str, Any], *, by: Operator)
     is_reordered = _order_of(before) != _order_of(after)
     moved = _change_mode(state, after) if is_reordered else 0
     _change_pool(state)
-    closes_circuit = is_enabled_again or bool(changed & {"method", "url", "headers"})
+    closes_circuit = is_enabled_again or bool(changed & {"target_type", "method", "url", "headers"})
     if closes_circuit:
         _close_circuit(state)
     if "rate_limit" in changed:

@@ -9,6 +9,7 @@ from delivery.problems import TooManyTests
 from delivery.webhook import signed_request
 from delivery.worker import new_sender
 from subscriptions.models import Subscription
+from subscriptions.problems import SubscriptionIsPull
 
 # Each holds a thread of the API for as long as the endpoint takes; a process has four.
 _slots = BoundedSemaphore(2)
@@ -18,6 +19,8 @@ def send_test(
     subscription: Subscription, *, event_id: uuid.UUID, event_type: str, payload: bytes, content_type: str
 ) -> Outcome:
     """What the endpoint answers within the subscription's time-out. Nothing is kept of it, and no limit counts it."""
+    if subscription.pulls:
+        raise SubscriptionIsPull
     if not _slots.acquire(blocking=False):
         raise TooManyTests
     try:

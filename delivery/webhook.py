@@ -9,7 +9,7 @@ from delivery.claimed import Claimed
 from delivery.signatures import hook0_signature, standard_signature
 
 USER_AGENT = "hook0/1"
-_BASE64 = "+base64"  # says how the payload came in; what goes out are the bytes
+BASE64 = "+base64"  # says how the payload came in; what goes out are the bytes
 _PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7F))
 
 
@@ -69,7 +69,7 @@ def signed_request(
     """
     body = b"" if method == "HEAD" else payload
     ours = {
-        "Content-Type": content_type.removesuffix(_BASE64),
+        "Content-Type": content_type.removesuffix(BASE64),
         "X-Event-Id": str(event_id),
         # Headers are ASCII: a type in another script goes percent-encoded instead of not at all.
         "X-Event-Type": quote(event_type, safe=_PRINTABLE),

@@ -40,7 +40,7 @@ class SubscriptionAdmin(CheckedAdmin):
     fieldsets = (
         (None, {"fields": ("application", "description", "is_enabled", "is_paused")}),
         ("What it wants", {"fields": ("event_types", "labels")}),
-        ("Where it goes", {"fields": ("method", "url", "headers", "timeout_ms")}),
+        ("Where it goes", {"fields": ("target_type", "method", "url", "headers", "timeout_ms", "lease_seconds")}),
         (
             "Order",
             {

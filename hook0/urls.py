@@ -23,6 +23,7 @@ from delivery.api.lanes import (
     LaneView,
 )
 from delivery.api.operator_actions import OperatorActionsView
+from delivery.api.pull import AckView, ExtendView, NackView, PollView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from delivery.api.signing_secrets import RotateSecretView
 from events.api.bulk_loads import (
@@ -92,6 +93,7 @@ api = [
     path("subscriptions/<uuid:subscription_id>/test/", SubscriptionTestView.as_view()),
     path("subscriptions/<uuid:subscription_id>/rotate_secret/", RotateSecretView.as_view()),
     path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
+    path("subscriptions/<uuid:subscription_id>/poll/", PollView.as_view()),
     path("lanes/", LanesView.as_view()),
     path("lanes/<int:lane_id>/", LaneView.as_view()),
     path("lanes/<int:lane_id>/retry/", LaneRetryView.as_view()),
@@ -106,6 +108,9 @@ api = [
     path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
     path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
     path("deliveries/cancel/", CancelView.as_view()),
+    path("deliveries/ack/", AckView.as_view()),
+    path("deliveries/nack/", NackView.as_view()),
+    path("deliveries/extend/", ExtendView.as_view()),
     path("replays/", ReplaysView.as_view()),
     path("replays/<uuid:replay_id>/", ReplayView.as_view()),
     path("bulk_loads/", BulkLoadsView.as_view()),

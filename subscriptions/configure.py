@@ -12,11 +12,18 @@ from tenants.models import Application
 from tenants.quotas import limits, require_room
 
 DISABLE_AFTER_HOURS = 120
+MAX_IN_FLIGHT = 32
+MAX_LEASED = 1_000
 
 
 def patience(*, fifo_mode: bool) -> int | None:
     """The usual `disable_after_hours`. Where order matters, nobody but a person decides to leave events out."""
     return None if fifo_mode else DISABLE_AFTER_HOURS
+
+
+def appetite(target_type: str) -> int:
+    """The usual `max_in_flight`: consumers that pull know best how much they can hold."""
+    return MAX_LEASED if target_type == Subscription.TargetType.PULL else MAX_IN_FLIGHT
 
 
 @transaction.atomic

@@ -80,6 +80,10 @@ class Subscription(models.Model):
         ADVANCE = "advance", "Advance: the event goes to the dead letters and the next one is sent"
         BLOCK = "block", "Block: the lane stops until somebody retries or skips"
 
+    class TargetType(models.TextChoices):
+        HTTP = "http", "HTTP: webhooks are sent to its URL"
+        PULL = "pull", "Pull: consumers fetch its deliveries"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     application = models.ForeignKey(Application, models.CASCADE, related_name="subscriptions", db_index=False)
     description = models.CharField(max_length=100, blank=True, default="")
@@ -97,9 +101,17 @@ class Subscription(models.Model):
     previous_secret = models.UUIDField(null=True, editable=False, help_text="Signs along for a while.")
     previous_secret_until = models.DateTimeField(null=True, editable=False)
 
+    target_type = models.CharField(
+        max_length=4, choices=TargetType, default=TargetType.HTTP, db_default=TargetType.HTTP
+    )
     method = models.CharField(max_length=7, choices=Method, default=Method.POST)
-    url = models.URLField("URL", max_length=1000)
+    url = models.URLField("URL", max_length=1000, blank=True, default="")
     headers = models.JSONField(default=dict, blank=True, help_text="Sent with every webhook.")
+    lease_seconds = models.PositiveIntegerField(
+        default=30,
+        db_default=30,
+        help_text="How long a consumer that pulls may take for a delivery before others get it.",
+    )
 
     fifo_mode = models.BooleanField(
         "FIFO",
@@ -165,7 +177,18 @@ class Subscription(models.Model):
                 condition=Q(max_in_flight__gte=1, max_in_flight__lte=1_000),
                 name="max_in_flight_within_bounds",
             ),
+            models.CheckConstraint(
+                condition=(Q(target_type="http") & ~Q(url="")) | Q(target_type="pull", url=""),
+                name="target_has_a_url_unless_it_pulls",
+            ),
+            models.CheckConstraint(
+                condition=Q(lease_seconds__gte=1, lease_seconds__lte=43_200), name="lease_within_bounds"
+            ),
         ]
+
+    @property
+    def pulls(self) -> bool:
+        return self.target_type == self.TargetType.PULL
 
     @property
     def live_previous_secret(self) -> uuid.UUID | None:
@@ -174,7 +197,7 @@ class Subscription(models.Model):
         return self.previous_secret if until and until > datetime.now(UTC) else None
 
     def __str__(self) -> str:
-        return self.description or self.url
+        return self.description or self.url or f"consumers that pull ({self.id})"
 
 
 class SubscriptionState(models.Model):

@@ -13,6 +13,20 @@ class UnauthorizedWorkers(Problem):
     default_detail = "`dedicated_workers` names workers that are neither public nor assigned to the organization."
 
 
+class SubscriptionIsNotPull(Problem):
+    is_hook0s = False
+    status_code = 409
+    title = "Its deliveries are not pulled"
+    default_detail = "hook0 sends the webhooks of this subscription. Give it a target of the type `pull` to fetch them."
+
+
+class SubscriptionIsPull(Problem):
+    is_hook0s = False
+    status_code = 409
+    title = "No webhooks are sent for it"
+    default_detail = "The consumers of this subscription pull: fetch a delivery with `POST .../poll/` instead."
+
+
 class TooManySubscriptionsPerApplication(Problem):
     status_code = 429
     title = "Too many subscriptions"

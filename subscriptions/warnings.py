@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from subscriptions.configure import appetite
 from subscriptions.models import Subscription
 
 RECOMMENDED_RETRIES = {"max_fast_retries": 5, "max_slow_retries": 10}  # what FIFO does by default
@@ -53,7 +54,7 @@ def _fifo_warnings(subscription: Subscription) -> Iterator[Warning]:
             "fifo_many_retries",
             "While an event is retried, its lane waits. At most 5 fast and 10 slow retries are recommended for FIFO.",
         )
-    if subscription.max_in_flight != Subscription._meta.get_field("max_in_flight").default:
+    if subscription.max_in_flight != appetite(subscription.target_type):
         yield Warning(
             "fifo_ignores_max_in_flight",
             "`max_in_flight` has no effect in FIFO: there is one request in flight for each lane.",

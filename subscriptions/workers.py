@@ -1,6 +1,7 @@
 """Who sends a subscription's webhooks: everybody, or workers that are dedicated to it or to its organization."""
 
 import uuid
+import zlib
 from collections.abc import Iterable, Sequence
 
 from django.db.models import Q
@@ -20,7 +21,13 @@ def find_workers(organization_id: uuid.UUID, names: Sequence[str]) -> list[Worke
 
 
 def pool_of(subscription: Subscription, *, fifo_mode: bool) -> int:
-    """The pool that serves it: its dedicated workers, else its organization's default, else everybody."""
+    """The pool that serves it: its dedicated workers, else its organization's default, else everybody.
+
+    One whose consumers pull has a pool of its own, which no pump serves. (Two may share one; whoever asks for the pool
+    asks for the subscription, too.)
+    """
+    if subscription.pulls:
+        return -1 - (zlib.crc32(subscription.id.bytes) & 0x7FFFFFFF)
     dedicated = list(subscription.dedicated_workers.all())
     if fifo_mode and len(dedicated) > 1:
         raise ValidationError({"dedicated_workers": "A FIFO subscription has one dedicated worker at most."})

@@ -25,7 +25,15 @@ TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
 MAKE = re.compile(r"(?:^|`)(?:[A-Z_0-9]+=\S+ )*make ([a-z]+)", re.MULTILINE)
 PATH = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:sql|py))`")
 FOLDER = re.compile(r"`((?:[\w.-]+/)+)`")
-OURS = {"AttemptConflict", "BulkLoadConflict", "LaneConflict", "MethodNotAllowed", "TooManyTests"}
+OURS = {
+    "AttemptConflict",
+    "BulkLoadConflict",
+    "LaneConflict",
+    "MethodNotAllowed",
+    "SubscriptionIsNotPull",
+    "SubscriptionIsPull",
+    "TooManyTests",
+}
 ENDPOINT = re.compile(r"^### `([A-Z]+) (/\S*)`$", re.MULTILINE)
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

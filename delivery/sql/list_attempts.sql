@@ -37,7 +37,10 @@ leased AS (
 ),
 pending AS (
   SELECT id, event_uuid, event_type, subscription_id, description, lane_id, lane_seq, number, due_at,
-         lease_until - timeout_ms * interval '1 ms' - %(margin)s * interval '1 s' AS picked_at,
+         CASE WHEN lease_until IS NOT NULL THEN lease_until - (
+           SELECT CASE s.target_type WHEN 'pull' THEN s.lease_seconds * interval '1 s'
+                       ELSE s.timeout_ms * interval '1 ms' + %(margin)s * interval '1 s' END
+             FROM subscription s WHERE s.id = a.subscription_id) END AS picked_at,
          NULL::timestamptz AS ended_at, NULL::text AS error_name, NULL::smallint AS http_status, state
     FROM (SELECT * FROM waiting UNION ALL SELECT * FROM leased) AS a
 ),

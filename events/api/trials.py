@@ -18,6 +18,7 @@ from events.problems import EventInvalidBase64Payload, EventInvalidJsonPayload, 
 from subscriptions.api.views import find_subscription
 from subscriptions.matching import is_wildcard
 from subscriptions.models import Subscription
+from subscriptions.problems import SubscriptionIsPull
 from tenants.fields import checked, no_control_characters
 from tenants.ids import new_id
 from tenants.problems import raises
@@ -60,7 +61,13 @@ class TestAnswer(serializers.Serializer[Any]):
 
 
 class SubscriptionTestView(APIView):
-    @raises(EventInvalidPayloadContentType, EventInvalidBase64Payload, EventInvalidJsonPayload, TooManyTests)
+    @raises(
+        EventInvalidPayloadContentType,
+        EventInvalidBase64Payload,
+        EventInvalidJsonPayload,
+        SubscriptionIsPull,
+        TooManyTests,
+    )
     @extend_schema(operation_id="subscriptions.test", tags=["Subscriptions"], request=TestPost, responses=TestAnswer)
     def post(self, request: Request, subscription_id: uuid.UUID) -> Response:
         """Send a webhook to a subscription's target, past its queue, and answer with what came back.

@@ -19,6 +19,8 @@ SAME = (
     "is_enabled", "is_paused", "event_types", "labels", "metadata", "description", "fifo_mode", "fifo_on_exhausted",
     "retry_policy", "timeout_ms", "max_in_flight", "rate_limit", "disable_after_hours",
 )  # fmt: skip
+TARGETS = {"http": ("method", "url", "headers"), "pull": ("lease_seconds",)}
+TARGET = ("target_type", *TARGETS["http"], *TARGETS["pull"])
 
 
 class SubscriptionForm(CheckedForm):
@@ -27,7 +29,7 @@ class SubscriptionForm(CheckedForm):
 
     event_types = Lines(help_text="One on each line: billing.invoice.paid, or billing.* for all that start so.")
     labels = Pairs(help_text="key: value, one on each line. An event must carry all of them, and may carry more.")
-    url = forms.CharField(label="URL", widget=UnfoldAdminTextInputWidget())
+    url = forms.CharField(label="URL", required=False, widget=UnfoldAdminTextInputWidget())
     retry_policy = Json(
         required=False,
         help_text="Empty: the usual retries. Or numbers in place of the usual, or a schedule: "
@@ -50,15 +52,14 @@ class SubscriptionForm(CheckedForm):
     class Meta:
         model = Subscription
         labels = {"fifo_on_exhausted": "When retries are used up", "is_enabled": "Enabled", "is_paused": "Paused"}
-        fields = ("application", *SAME, "method", "url", "headers", "fifo_key", "dedicated_workers")
+        fields = ("application", *SAME, *TARGET, "fifo_key", "dedicated_workers")
 
     def as_body(self, given: dict[str, Any]) -> dict[str, Any]:
         application = given.get("application") or self.instance.application
-        target = {"type": "http", **{name: given[name] for name in ("method", "url", "headers")}}
         return {
             **{name: given[name] for name in SAME},
             "application_id": str(application.pk),
-            "target": target,
+            "target": {"type": given["target_type"], **{name: given[name] for name in TARGETS[given["target_type"]]}},
             "fifo_key": given["fifo_key"] or None,
             "dedicated_workers": [worker.name for worker in given["dedicated_workers"]] or None,
         }

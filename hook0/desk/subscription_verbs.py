@@ -149,6 +149,7 @@ VERBS = (
         _test,
         lambda row: f"A webhook goes to {row.url} now, past the queue, and you see the answer.",
         form=Trial,
+        offered=lambda row: not row.pulls,
         icon="science",
     ),
     Verb(

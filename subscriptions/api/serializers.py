@@ -1,10 +1,11 @@
 """A subscription as it is asked for, with the checks, and as it is shown."""
 
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import PolymorphicProxySerializer, extend_schema_field
 from rest_framework import serializers
 
 from subscriptions import limits
@@ -12,7 +13,7 @@ from subscriptions.addresses import is_forbidden, literal_address
 from subscriptions.headers import complaint_about
 from subscriptions.models import Subscription
 from subscriptions.problems import LabelsAmbiguity
-from tenants.fields import StringMap, no_control_characters
+from tenants.fields import StringMap, checked, no_control_characters
 
 
 class HttpTarget(serializers.Serializer[Any]):
@@ -47,6 +48,39 @@ class HttpTarget(serializers.Serializer[Any]):
             if len(name) > limits.HEADER_CHARACTERS or (complaint := complaint_about(name, value)):
                 raise serializers.ValidationError(complaint or "The name is too long.", code="header")
         return {name.lower(): value for name, value in headers.items()}
+
+
+class PullTarget(serializers.Serializer[Any]):
+    """Nowhere: consumers come and fetch."""
+
+    type = serializers.ChoiceField(choices=["pull"])
+    lease_seconds = serializers.IntegerField(
+        min_value=limits.LEASE_SECONDS[0], max_value=limits.LEASE_SECONDS[1], required=False, default=30
+    )
+
+
+_TARGETS: dict[str, type[serializers.Serializer[Any]]] = {"http": HttpTarget, "pull": PullTarget}
+
+
+@extend_schema_field(PolymorphicProxySerializer("Target", {**_TARGETS}, resource_type_field_name="type"))
+class Target(serializers.Field[dict[str, Any], Any, dict[str, Any], Any]):
+    """One of the targets, by its type."""
+
+    default_error_messages = {
+        "not_a_target": "This must be an object with a `type`.",
+        "type": "This must be `http` or `pull`.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            self.fail("not_a_target")
+        kind = data.get("type")
+        if not isinstance(kind, str) or kind not in _TARGETS:
+            raise serializers.ValidationError({"type": [self.error_messages["type"]]})
+        return dict(checked(_TARGETS[kind], data))
+
+    def to_representation(self, value: dict[str, Any]) -> dict[str, Any]:
+        return value
 
 
 class RetryPolicy(serializers.Serializer[Any]):
@@ -106,7 +140,7 @@ class SubscriptionPost(serializers.Serializer[Any]):
     )
     label_key = serializers.CharField(max_length=100, required=False, allow_null=True)
     label_value = serializers.CharField(max_length=100, required=False, allow_null=True)
-    target = HttpTarget()
+    target = Target()
 
     fifo_mode = serializers.BooleanField(required=False, default=False)
     fifo_key = serializers.RegexField(
@@ -124,7 +158,7 @@ class SubscriptionPost(serializers.Serializer[Any]):
         min_value=limits.TIMEOUT_MS[0], max_value=limits.TIMEOUT_MS[1], required=False
     )
     max_in_flight = serializers.IntegerField(
-        min_value=limits.MAX_IN_FLIGHT[0], max_value=limits.MAX_IN_FLIGHT[1], required=False, default=32
+        min_value=limits.MAX_IN_FLIGHT[0], max_value=limits.MAX_IN_FLIGHT[1], required=False
     )
 
     rate_limit = RateLimit(required=False, allow_null=True, default=None)
@@ -157,18 +191,31 @@ class SubscriptionPost(serializers.Serializer[Any]):
             if not key or not value:
                 raise LabelsAmbiguity
             fields["labels"] = {key: value}
+        if fields["target"]["type"] == "pull":
+            _require_nothing_of_webhooks(fields)
         return fields
 
 
-class TargetAnswer(serializers.Serializer[Any]):
-    type = serializers.SerializerMethodField()
+def _require_nothing_of_webhooks(fields: Mapping[str, Any]) -> None:
+    """Consumers that pull come as they like: neither a rate nor workers have a meaning for them."""
+    for name in ("rate_limit", "dedicated_workers"):
+        if fields.get(name):
+            raise serializers.ValidationError({name: "This is for targets of the type `http`; leave it out."})
+
+
+class HttpTargetAnswer(serializers.Serializer[Any]):
+    type = serializers.ChoiceField(choices=["http"], source="target_type")
     method = serializers.CharField()
     url = serializers.CharField()
     headers = serializers.DictField(child=serializers.CharField())
 
-    @extend_schema_field({"type": "string", "enum": ["http"]})
-    def get_type(self, subscription: Subscription) -> str:
-        return "http"
+
+class PullTargetAnswer(serializers.Serializer[Any]):
+    type = serializers.ChoiceField(choices=["pull"], source="target_type")
+    lease_seconds = serializers.IntegerField()
+
+
+_TARGET_ANSWERS: dict[str, type[serializers.Serializer[Any]]] = {"http": HttpTargetAnswer, "pull": PullTargetAnswer}
 
 
 class SubscriptionAnswer(serializers.Serializer[Any]):
@@ -183,7 +230,7 @@ class SubscriptionAnswer(serializers.Serializer[Any]):
     label_key = serializers.SerializerMethodField(help_text="Of one of the labels.")
     label_value = serializers.SerializerMethodField(help_text="Of the same label.")
     labels = serializers.DictField(child=serializers.CharField())
-    target = TargetAnswer(source="*")
+    target = serializers.SerializerMethodField()
     created_at = serializers.DateTimeField()
     updated_at = serializers.DateTimeField()
     dedicated_workers = serializers.SerializerMethodField()
@@ -208,6 +255,12 @@ class SubscriptionAnswer(serializers.Serializer[Any]):
 
     def get_label_value(self, subscription: Subscription) -> str:
         return str(next(iter(subscription.labels.values())))
+
+    @extend_schema_field(
+        PolymorphicProxySerializer("TargetAnswer", {**_TARGET_ANSWERS}, resource_type_field_name="type")
+    )
+    def get_target(self, subscription: Subscription) -> dict[str, Any]:
+        return dict(_TARGET_ANSWERS[subscription.target_type](subscription).data)
 
     def get_dedicated_workers(self, subscription: Subscription) -> list[str]:
         return sorted(worker.name for worker in subscription.dedicated_workers.all())

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from subscriptions.api.serializers import ConfiguredAnswer, SubscriptionAnswer, SubscriptionPost, WarningAnswer
-from subscriptions.configure import create_subscription, patience
+from subscriptions.configure import appetite, create_subscription, patience
 from subscriptions.matching import is_wildcard, names_for
 from subscriptions.models import Subscription
 from subscriptions.problems import LabelsAmbiguity, TooManySubscriptionsPerApplication, UnauthorizedWorkers
@@ -24,6 +24,9 @@ from tenants.fields import checked
 from tenants.models import Application, EventType
 from tenants.pages import Page
 from tenants.problems import EventTypeDoesNotExist, NotFound, raises
+
+# A body replaces everything: what its target does not have is as in a new subscription.
+_NO_TARGET: dict[str, Any] = {"method": "POST", "url": "", "headers": {}, "lease_seconds": 30}
 
 
 class SubscriptionListQuery(ApplicationListQuery):
@@ -118,11 +121,12 @@ def as_columns(fields: dict[str, Any]) -> dict[str, Any]:
     organization_id = Application.objects.values_list("organization_id", flat=True).get(id=fields["application_id"])
     target = fields.pop("target")
     fields.setdefault("disable_after_hours", patience(fifo_mode=fields["fifo_mode"]))
+    fields.setdefault("max_in_flight", appetite(target["type"]))
     fields["description"] = fields.get("description") or ""
     fields["metadata"] = fields.get("metadata") or {}
     fields["timeout_ms"] = fields.get("timeout_ms") or int(settings.DELIVERY_TIMEOUT * 1000)
     fields["dedicated_workers"] = find_workers(organization_id, fields.get("dedicated_workers") or [])
-    return {**fields, "method": target["method"], "url": target["url"], "headers": target["headers"]}
+    return {**fields, **_NO_TARGET, "target_type": target.pop("type"), **target}
 
 
 def _filters(query: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@ import pytest
 
 from delivery.models import AttemptLog, DeadLetter, Lane
 from delivery.outcome import Outcome
+from delivery.pull import Wanted, poll
 from delivery.queue import Ended
 from delivery.retry import Decision
 from events.models import BulkLoad, Replay
@@ -23,6 +24,9 @@ def tenant(transactional_db, queue):
         cursor_received_at=event.received_at,
     )  # fmt: skip
     load = BulkLoad.objects.create(application=application, state="ready")
+    pulling = make_subscription(application, target_type="pull", url="")
+    publish(application)
+    (pulled,) = poll(pulling, most=1, wanted=Wanted())
     attempt = AttemptLog.objects.filter(subscription=subscription).get()
     return application, {
         "application_id": application.id,
@@ -36,6 +40,7 @@ def tenant(transactional_db, queue):
         "bulk_load_id": load.pk,
         "request_attempt_id": attempt.pk,
         "response_id": attempt.pk,
+        "lease": str(pulled.receipt),
         "token": create_application_secret(application)[0].pk,
         "token_id": create_service_token(application.organization)[0].pk,
     }

@@ -54,6 +54,8 @@ def body_for(ids):
         "number": 2,
         "per_second": 2,
         "delivery_ids": [uuid.uuid4()],
+        "tokens": [ids["lease"]],
+        "rejections": [{"token": ids["lease"]}],
         "since": datetime.now(UTC) - timedelta(hours=1),
     }
 
