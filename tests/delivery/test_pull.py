@@ -17,7 +17,7 @@ from delivery.finish import Report, extend, finish
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
 from delivery.pull import Wanted, poll
 from subscriptions.models import Subscription, SubscriptionState
-from tests.factories import EVENT_TYPE, make_application, make_event_type, make_fifo, make_subscription, publish
+from tests.factories import EVENT_TYPE, make_event_type, make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,11 +25,6 @@ PULL = {"target_type": "pull", "url": "", "max_in_flight": 1_000}
 ALL = Wanted()
 BY = Operator("tester")
 LATER = timedelta(hours=1)
-
-
-@pytest.fixture
-def application():
-    return make_application()
 
 
 @pytest.fixture(params=[make_subscription, make_fifo], ids=["loose", "fifo"])

@@ -8,20 +8,10 @@ import pytest
 
 from delivery import maintenance
 from delivery.models import AttemptLog, RequestAttempt
-from tests.clients import as_application, problem
-from tests.factories import EVENT_TYPE, make_application, make_subscription, publish
+from tests.clients import problem
+from tests.factories import EVENT_TYPE, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def application():
-    return make_application()
-
-
-@pytest.fixture
-def api(application):
-    return as_application(application)
 
 
 def body(application, **overrides):
