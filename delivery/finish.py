@@ -18,6 +18,7 @@ from delivery.queue import Ended, Queue
 from delivery.receipts import Receipt
 from delivery.retry import decide, policy_for
 from delivery.statements import run
+from delivery.waking import notify
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,14 @@ def finish(subscription_id: uuid.UUID, reports: Sequence[Report], *, by: str) ->
     held = _held(subscription_id, list(by_receipt))
     ended = [_judge(claimed, by_receipt[receipt]) for receipt, claimed in held.items()]
     accepted = record(ended, by=by)
+    if accepted:
+        notify(str(subscription_id), " ".join(delivery.hex for delivery in accepted))
     return {receipt for receipt, claimed in held.items() if claimed.delivery_id in accepted}
 
 
 def extend(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, seconds: int) -> dict[Receipt, datetime]:
     """Let leases end so long from now; those that were still held, with their new ends."""
-    wanted = _leases(subscription_id, receipts) | {"lease": float(seconds)}
+    wanted = leases(subscription_id, receipts) | {"lease": float(seconds)}
     until = {(delivery, epoch): end for delivery, epoch, end in persistently(partial(run, "extend_leases", wanted))}
     return {each: until[each.delivery_id, each.epoch] for each in receipts if (each.delivery_id, each.epoch) in until}
 
@@ -78,7 +81,7 @@ def _judge(claimed: Claimed, report: Report) -> Ended:
 
 def _held(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[Receipt, Claimed]:
     now = time.monotonic()
-    rows = [Claimed(now, now, *row) for row in run("held", _leases(subscription_id, receipts))]
+    rows = [Claimed(now, now, *row) for row in run("held", leases(subscription_id, receipts))]
     by_lease = {(claimed.delivery_id, claimed.epoch): claimed for claimed in rows}
     return {
         receipt: by_lease[receipt.delivery_id, receipt.epoch]
@@ -87,7 +90,8 @@ def _held(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[Recei
     }
 
 
-def _leases(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[str, object]:
+def leases(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[str, object]:
+    """Which leases are meant, as the statements read it."""
     return {
         "subscription": str(subscription_id),
         "deliveries": [receipt.delivery_id for receipt in receipts],

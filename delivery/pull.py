@@ -6,20 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 import orjson
+import psycopg
 from django.db import transaction
 
 from delivery.claimed import Claimed
 from delivery.dispatch import persistently
-from delivery.finish import record
+from delivery.finish import leases, record
 from delivery.outcome import E_WORKER_LOST, Outcome
 from delivery.queue import Ended
 from delivery.receipts import Receipt
 from delivery.retry import Decision, exhausted, policy_for
-from delivery.statements import run
+from delivery.statements import execute, run, statement
+from delivery.waking import notify
 from subscriptions.matching import like_pattern
-from subscriptions.models import Subscription, SubscriptionState
+from subscriptions.models import Subscription
+from subscriptions.workers import pool_of
 
 LOOKS = 10  # for what can be handed out, among what was called off or is delayed
 
@@ -31,6 +35,10 @@ class Wanted:
     event_types: Sequence[str] = ()
     labels: Mapping[str, str] | None = None
 
+    @property
+    def is_choosy(self) -> bool:
+        return bool(self.event_types or self.labels)
+
 
 @dataclass(frozen=True)
 class Pulled:
@@ -38,7 +46,6 @@ class Pulled:
 
     claimed: Claimed
     receipt: Receipt
-    payload: bytes
     labels: Mapping[str, str]
     metadata: Mapping[str, str]
     occurred_at: datetime
@@ -47,62 +54,78 @@ class Pulled:
 
 def poll(subscription: Subscription, *, most: int, wanted: Wanted) -> list[Pulled]:
     """Lease so many due deliveries at most: in a lane the head alone, and nothing while it is leased."""
-    leased: list[Claimed] = []
+    if subscription.is_paused:
+        return []
+    leased: list[Pulled] = []
     for _ in range(LOOKS):
-        claimed = _lease(subscription, most - len(leased), wanted)
-        unfit = [Ended(each, *reason) for each in claimed if (reason := _why_not(each))]
+        pulled = _lease(subscription, most - len(leased), wanted)
+        unfit = [Ended(each.claimed, *reason) for each in pulled if (reason := _why_not(each.claimed))]
         record(unfit, by=None)
         unfit_ids = {each.claimed.delivery_id for each in unfit}
-        leased += [each for each in claimed if each.delivery_id not in unfit_ids]
+        leased += [each for each in pulled if each.claimed.delivery_id not in unfit_ids]
         if len(leased) == most or not unfit:
             break
-    return _read(leased)
+    return leased
 
 
-def _lease(subscription: Subscription, most: int, wanted: Wanted) -> list[Claimed]:
-    state = SubscriptionState.objects.filter(subscription=subscription).first()
-    if state is None or subscription.is_paused:
-        return []
+def give_back(pulled: Sequence[Pulled]) -> None:
+    """End leases as if they had not been: the deliveries are due at once, and it costs them no try."""
+    record([Ended(each.claimed, Decision("defer")) for each in pulled], by=None)
+    for subscription_id in {each.claimed.subscription_id for each in pulled}:
+        notify(str(subscription_id))
+
+
+def leased_until(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[Receipt, datetime]:
+    """Which of these leases last, and until when."""
+    found = run("leased_until", leases(subscription_id, receipts))
+    until = {(delivery, epoch): end for delivery, epoch, end in found}
+    return {each: until[each.delivery_id, each.epoch] for each in receipts if (each.delivery_id, each.epoch) in until}
+
+
+def look_for_work(on: psycopg.Connection[Any], subscription_ids: Sequence[str]) -> list[str]:
+    """Which of these subscriptions have something due, for delivery.waking."""
+    found = execute(on, statement("due_subscriptions"), {"subscriptions": list(subscription_ids)})
+    return [str(subscription_id) for (subscription_id,) in found]
+
+
+def _lease(subscription: Subscription, most: int, wanted: Wanted) -> list[Pulled]:
     asked = {
         "subscription": str(subscription.pk),
+        "room": most,
         "lease": float(subscription.lease_seconds),
         "event_types": [like_pattern(name) for name in wanted.event_types] or None,
         "labels": orjson.dumps(wanted.labels).decode() if wanted.labels else None,
     }
-    if state.fifo_mode:
-        return _lease_lanes({**asked, "pool": state.pool, "room": most})
-    return persistently(partial(_lease_loose, subscription.pk, asked, most))
-
-
-def _lease_lanes(asked: Mapping[str, object]) -> list[Claimed]:
-    began = time.monotonic()
-    lanes = run("lease_lanes", asked)
-    if not lanes:
-        return []
-    ids, numbers, epochs, tries, due = map(list, zip(*lanes, strict=True))
-    heads = run("heads", {"lanes": ids, "numbers": numbers, "epochs": epochs, "tries": tries, "due": due})
-    by_lane = {row[0]: Claimed(began, began, *row) for row in heads}
-    return [by_lane[lane] for lane in ids if lane in by_lane]
+    if subscription.fifo_mode:
+        return _read(run("lease_lanes", {**asked, "pool": pool_of(subscription, fifo_mode=True)}))
+    return _read(persistently(partial(_lease_loose, subscription.pk, asked, most)))
 
 
 @transaction.atomic(durable=True)
-def _lease_loose(subscription_id: uuid.UUID, asked: Mapping[str, object], most: int) -> list[Claimed]:
+def _lease_loose(subscription_id: uuid.UUID, asked: Mapping[str, object], most: int) -> list[tuple[Any, ...]]:
     """As a pump does it (delivery.queue), for one subscription; the state is put to sleep if nothing else is due."""
-    room = next((free for (free,) in run("lock_room", {"subscription": str(subscription_id)})), 0)
+    room = next((free for free, _ in run("lock_room", {"subscription": str(subscription_id)})), 0)
     room = min(room, most)
     if not room:
         return []
-    leases = run("lease_attempts", {**asked, "room": room})
-    idle = len(leases) < room and bool(run("lock_idle", {"subscriptions": [subscription_id]}))
-    taken = {"subscriptions": [subscription_id], "rooms": [room], "taken": [len(leases)], "idle": [idle]}
+    found = run("lease_attempts", {**asked, "room": room})
+    idle = len(found) < room and bool(run("lock_idle", {"subscriptions": [subscription_id]}))
+    taken = {"subscriptions": [subscription_id], "rooms": [room], "taken": [len(found)], "idle": [idle]}
     run("settle_subscriptions", taken)
-    if not leases:
+    return found
+
+
+def _read(leased: Sequence[tuple[Any, ...]]) -> list[Pulled]:
+    """What a consumer gets to see, as it was leased. In a new snapshot, as lease_lanes.sql says."""
+    if not leased:
         return []
-    began = time.monotonic()
-    ids, epochs = map(list, zip(*leases, strict=True))
-    held = run("held", {"subscription": str(subscription_id), "deliveries": ids, "epochs": epochs})
-    claimed = {each.delivery_id: each for each in (Claimed(began, began, *row) for row in held)}
-    return [claimed[delivery] for delivery in ids if delivery in claimed]
+    began, now = time.monotonic(), datetime.now(UTC)
+    lanes, numbers, deliveries, epochs = map(list, zip(*leased, strict=True))
+    rows = run("pulled", {"lanes": lanes, "numbers": numbers, "deliveries": deliveries, "epochs": epochs})
+    return [
+        Pulled(claimed, Receipt(claimed.delivery_id, claimed.epoch, now), *rest)
+        for claimed, rest in ((Claimed(began, began, *row[:-4]), row[-4:]) for row in rows)
+    ]
 
 
 def _why_not(claimed: Claimed) -> tuple[Decision, Outcome | None] | None:
@@ -118,15 +141,3 @@ def _why_not(claimed: Claimed) -> tuple[Decision, Outcome | None] | None:
         lost = Outcome(E_WORKER_LOST, body=b"No consumer came back with it within its lease.")
         return exhausted(blocks=claimed.blocks), lost
     return None
-
-
-def _read(leased: Sequence[Claimed]) -> list[Pulled]:
-    if not leased:
-        return []
-    now = datetime.now(UTC)
-    rows = {id_: rest for id_, *rest in run("pulled", {"deliveries": [each.delivery_id for each in leased]})}
-    return [
-        Pulled(each, Receipt(each.delivery_id, each.epoch, now), *rows[each.delivery_id])
-        for each in leased
-        if each.delivery_id in rows
-    ]

@@ -68,8 +68,8 @@ class PulledAnswer(serializers.Serializer[Any]):
 
     def get_payload(self, pulled: Pulled) -> str:
         if pulled.claimed.payload_content_type.endswith(BASE64):
-            return base64.b64encode(pulled.payload).decode()
-        return bytes(pulled.payload).decode("utf-8", "replace")
+            return base64.b64encode(pulled.claimed.payload).decode()
+        return bytes(pulled.claimed.payload).decode("utf-8", "replace")
 
 
 class PollAnswer(serializers.Serializer[Any]):

@@ -10,6 +10,7 @@
 -- Lanes: the upsert locks them in (subscription, key) order and hands out the next numbers; the lock is held to
 -- the commit, so a lane's order is its commit order and an aborted transaction leaves no hole.
 -- A saturated subscription without order is woken by the end of a request in flight (record_loose.sql).
+-- Consumers that pull (their pools are negative) are told of it at the commit, wherever they wait (delivery.waking).
 WITH given AS MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
     event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb, metadata jsonb,
@@ -115,8 +116,13 @@ loose AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
   SELECT new_delivery_id(), event_id, subscription_id, priority, due_at FROM current WHERE NOT fifo_mode
   RETURNING 1
+),
+told AS (
+  SELECT pg_notify('hook0_work', subscription_id::text)
+    FROM (SELECT DISTINCT subscription_id FROM current WHERE pool < 0 AND due_at <= clock_timestamp()) AS pulled
 )
 SELECT given.event_id, added.id, added.received_at, known.name IS NOT NULL,
+       (SELECT count(pg_notify) FROM told),
        (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
        (SELECT awake_until > clock_timestamp() FROM pump_beacon),
        (SELECT begin_anew() WHERE (SELECT count(*) FROM routed) > (SELECT count(*) FROM current))

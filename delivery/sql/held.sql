@@ -1,5 +1,5 @@
 -- Deliveries of a subscription that are under these leases, as delivery.claimed has them, but for their payloads. What was
--- leased anew since, or has ended, is not among them. Called by delivery.finish and delivery.pull. Served by primary keys.
+-- leased anew since, or has ended, is not among them. Called by delivery.finish. Served by primary keys.
 SELECT a.lane_id, a.lane_seq, a.id, a.event_id, a.subscription_id, given.epoch, coalesce(l.tries, a.tries),
        a.tries + coalesce(l.tries, 0), a.created_at, a.due_at, a.is_cancelled, 0.0::float,
        e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, e.backoff_schedule,

@@ -36,4 +36,4 @@ leased AS (
    WHERE a.id = chosen.id
   RETURNING a.id, a.epoch, a.priority, a.due_at
 )
-SELECT id, epoch FROM leased ORDER BY priority DESC, due_at, id
+SELECT NULL::bigint, NULL::bigint, id, epoch FROM leased ORDER BY priority DESC, due_at, id

@@ -1,7 +1,8 @@
 -- Lease lanes of one subscription to a consumer that pulls: those whose head is due and is of the events asked for. A lane
 -- whose head is not is left alone, so nobody gets what stands behind it. Called by delivery.pull.
 -- Served by lane_ready, whose order is claim order, in the pool that is the subscription's own (subscriptions.workers).
--- The heads are read by a statement of their own, as in claim_lanes.sql.
+-- The heads are read by a statement of their own, as in claim_lanes.sql. A lease that is lost in a crash of the database
+-- is a delivery that is handed out twice, which at-least-once allows: leasing does not wait for the disk.
 WITH due AS MATERIALIZED (
   SELECT l.id, l.ready_at FROM fifo_subscription_state l
    WHERE l.pool = %(pool)s AND l.phase = 1 AND l.ready_at <= now() AND l.subscription_id = %(subscription)s::uuid
@@ -20,6 +21,6 @@ leased AS (
          lease_until = clock_timestamp() + %(lease)s * interval '1 s'
     FROM due
    WHERE l.id = due.id
-  RETURNING l.id, l.head_seq, l.epoch, l.tries, due.ready_at
+  RETURNING l.id, l.head_seq, l.epoch, due.ready_at
 )
-SELECT * FROM leased ORDER BY ready_at, id
+SELECT id, head_seq, NULL::uuid, epoch FROM leased, set_config('synchronous_commit', 'off', true) ORDER BY ready_at, id

@@ -66,7 +66,7 @@ def test_a_poll_leases_for_as_long_as_the_subscription_says(application, make):
     assert timedelta(seconds=5) < pulled.lease_until - datetime.now(UTC) <= timedelta(seconds=7)
     assert pulled.claimed.event_id == event.event_id
     assert (pulled.claimed.try_number, pulled.labels, pulled.metadata) == (1, {"shop": "1"}, {"a": "b"})
-    assert pulled.payload.startswith(b'{"number"')
+    assert pulled.claimed.payload.startswith(b'{"number"')
     assert pull(subscription) == []
 
 
