@@ -9,6 +9,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.jobs.models import JobQueue as JobQueue
+from delivery.jobs.models import StoredJob as StoredJob
 from subscriptions.models import PUBLIC_POOL, Subscription
 from tenants.models import Application
 

@@ -1,0 +1,335 @@
+"""The job queue: jobs go in, workers are assigned to them and say how they ended. See docs/how-to/run-jobs.md.
+
+Every operation changes what it changes in one statement, in the caller's transaction if there is one. It is for all
+threads: each has its own connection.
+"""
+
+import base64
+import uuid
+import zlib
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import orjson
+from django.db import connection, transaction
+from django.db.models.functions import Now
+
+from delivery.jobs import limits, states
+from delivery.jobs.checks import (
+    check_assignee,
+    check_document,
+    check_id,
+    check_ids,
+    check_new,
+    check_number,
+    check_tags,
+    check_text,
+)
+from delivery.jobs.job import Assigned, Cancelled, Job, NewJob, Statistics
+from delivery.jobs.models import JobQueue, StoredJob, as_job
+from delivery.jobs.states import Operation, State
+from delivery.jobs.streams import AsyncStream, Stream, open_stream
+from delivery.problems import JobAlreadyExists, JobConflict
+from delivery.statements import run, statement
+from tenants.problems import NotFound
+
+SQL = Path(__file__).parent / "sql"
+Moved = dict[str, tuple[str, str | None]]
+
+BUCKETS = 32  # of the keys of a FIFO queue: how many transactions can finish in it side by side
+_NO_CHANGE: dict[str, Any] = {
+    "assignee": None, "stream": None, "is_over": False, "renews": False, "more_retries": 0,
+    "error": None, "result": None, "percent": None, "stage": None, "events_count": None,
+}  # fmt: skip
+
+
+class Queue:
+    """A queue of jobs of an application."""
+
+    def __init__(self, row: JobQueue) -> None:
+        self.id: uuid.UUID = row.pk
+        self.is_fifo = row.is_fifo
+        self._streams: WeakSet[Stream] = WeakSet()
+        self._is_closed = False
+
+    @classmethod
+    def named(cls, application_id: uuid.UUID, name: str) -> "Queue":
+        row = JobQueue.objects.filter(application_id=application_id, name=name).first()
+        if row is None:
+            raise NotFound(f"The application has no job queue {name!r}. Create it first.")
+        return cls(row)
+
+    # --- in
+
+    def enqueue(self, job: NewJob) -> str:
+        """Add a job; its id."""
+        return self.enqueue_many([job])[0]
+
+    def enqueue_many(self, jobs: Sequence[NewJob]) -> list[str]:
+        """Add jobs in this order, all of them or none; their ids."""
+        for job in jobs:
+            check_new(job, is_fifo=self.is_fifo)
+        ids = [job.id for job in jobs]
+        if len(set(ids)) < len(ids):
+            twice = next(each for each in ids if ids.count(each) > 1)
+            raise JobAlreadyExists(f"The id {twice!r} is there twice. Each job needs its own.")
+        rows = orjson.dumps([_row(job) for job in jobs]).decode()
+        with transaction.atomic(), self._turns({job.key for job in jobs if job.key is not None}):
+            new = {job_id for job_id, _ in self._run("enqueue", jobs=rows)}
+            if missing := [each for each in ids if each not in new]:
+                if not JobQueue.objects.filter(pk=self.id).exists():
+                    raise NotFound("The queue was deleted.")
+                raise JobAlreadyExists(f"The queue has a job with the id {missing[0]!r}. None of these was added.")
+        return ids
+
+    # --- assigned
+
+    def claim(self, assignee: str, *, tags: Sequence[str] = (), most: int = 1) -> list[Job]:
+        """Assign to a worker the oldest jobs that have all the tags, so many at most."""
+        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=_most(most), stream=None).jobs
+
+    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
+        """The same for a stream, which has no more than so many at a time."""
+        wanted: dict[str, Any] = {
+            "queue": str(self.id), "assignee": assignee, "tags": list(tags), "most": most, "stream": stream,
+        }  # fmt: skip
+        if tags:  # planned each time: whether they are rare decides how to look for them
+            with connection.cursor() as cursor:
+                cursor.execute(statement("claim", SQL), wanted)
+                rows = cursor.fetchall()
+        else:
+            rows = run("claim", wanted, SQL)
+        jobs = [Job(*row[:-1]) for row in rows if row[0] is not None]
+        return Assigned(jobs, is_full=not rows or len(jobs) == rows[0][-1])
+
+    def stream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> Stream:
+        """An iterator of batches: jobs are assigned as they come, and as others of the same stream end.
+
+        Close it, or use it in a `with`: what it was assigned and has not handed out goes back.
+        """
+        if self._is_closed:
+            raise RuntimeError("This queue is closed. Make another.")
+        stream = Stream(self, check_assignee(assignee), check_tags(tags), _most(max_assigned))
+        self._streams.add(stream)
+        open_stream(stream)
+        return stream
+
+    def astream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> AsyncStream:
+        """The same for `async with` and `async for`."""
+        return AsyncStream(lambda: self.stream(assignee, tags=tags, max_assigned=max_assigned))
+
+    def close(self) -> None:
+        """End all streams of this object."""
+        self._is_closed = True
+        for stream in list(self._streams):
+            stream.close()
+
+    def progress(
+        self, job_id: str, *, percent: int | None = None, stage: str | None = None, events_count: int | None = None
+    ) -> State:
+        """Say how far a job has come, which renews its lease. What it answers may be CANCELLING: then stop it."""
+        said: dict[str, Any] = {}
+        if percent is not None:
+            said["percent"] = check_number("percent", percent, limits.PERCENT)
+        if stage is not None:
+            said["stage"] = check_text("stage", stage, limits.STAGE_CHARACTERS, least=0)
+        if events_count is not None:
+            said["events_count"] = check_number("events_count", events_count, (0, limits.EVENTS_COUNT))
+        return self._move_one(states.REPORT, job_id, renews=True, **said)
+
+    # --- finished
+
+    def complete(self, job_id: str, result: bytes = b"") -> None:
+        """It is done."""
+        self._move_one(states.COMPLETE, job_id, result=check_document("result", result), percent=100)
+
+    def fail(self, job_id: str, error: str) -> State:
+        """It failed, and can be assigned again at once: FAILED_RETRY, or EXHAUSTED if no retry is left."""
+        return self._move_one(states.FAIL, job_id, error=_message(error, least=1))
+
+    def stop(self, job_id: str, error: str = "") -> None:
+        """It ends here, and is not tried again."""
+        self._move_one(states.STOP, job_id, error=_message(error))
+
+    def stop_with_retry(self, job_id: str, error: str = "") -> None:
+        """It failed while it was being cancelled: it ends here, and the retry that it is spared is counted."""
+        self._move_one(states.STOP_WITH_RETRY, job_id, error=_message(error))
+
+    def mark_unknown_stopped(self, job_id: str, error: str = "") -> None:
+        """Nobody knows what became of it, and it is not tried again."""
+        self._move_one(states.MARK_UNKNOWN_STOPPED, job_id, error=_message(error))
+
+    # --- cancelled
+
+    def cancel(self, *, tags: Sequence[str] = (), ids: Sequence[str] = ()) -> Cancelled:
+        """Cancel the jobs that have all the tags, if there are any, and those of these ids.
+
+        What runs is CANCELLING until its worker acknowledges that. Nothing named is nothing cancelled.
+        """
+        wanted = list(dict.fromkeys([*check_ids(ids), *self._having(check_tags(tags))]))
+        moved = self._move(states.CANCEL, wanted)
+        cancelled = [each for each in wanted if moved.get(each, (None, None))[1]]
+        return Cancelled(cancelled, [each for each in wanted if each not in set(cancelled)])
+
+    def acknowledge_cancellation(self, job_id: str, *, was_executing: bool) -> None:
+        """The worker has stopped a job that was being cancelled, or it never had it."""
+        operation = states.ACKNOWLEDGE_EXECUTING if was_executing else states.ACKNOWLEDGE_NOT_EXECUTING
+        self._move_one(operation, job_id)
+
+    # --- workers that are gone
+
+    def mark_worker_unresponsive(self, assignee: str) -> int:
+        """Take all jobs from a worker; how many. What ran can be assigned again."""
+        check_assignee(assignee)
+        his = self._assigned().filter(assignee=assignee)
+        return _count(self._move(states.MARK_WORKER_UNRESPONSIVE, _ids(his), assignee=assignee))
+
+    def reset_running(self) -> int:
+        """Take all jobs from all workers, as after a restart of everything; how many."""
+        return _count(self._move(states.RESET_RUNNING, _ids(self._assigned())))
+
+    def take_lapsed(self) -> int:
+        """Take the jobs whose lease is over; how many."""
+        lapsed = self._assigned().filter(lease_until__lte=Now())
+        return _count(self._move(states.LAPSE, _ids(lapsed), is_over=True, error="The lease ended."))
+
+    def give_back(self, ids: Sequence[str], *, stream: uuid.UUID, error: str) -> None:
+        """Take the jobs that a stream was assigned and never handed out."""
+        self._move(states.GIVE_BACK, ids, stream=str(stream), error=error)
+
+    # --- looked at
+
+    def get(self, job_id: str) -> Job:
+        found = StoredJob.objects.filter(queue=self.id, job_id=check_id(job_id)).first()
+        if found is None:
+            raise _unknown(job_id)
+        return as_job(found)
+
+    def statistics(self, tags: Sequence[str] = ()) -> Statistics:
+        """How many jobs have all the tags; without tags, how many there are."""
+        tags = check_tags(tags)
+        with connection.cursor() as cursor:
+            cursor.execute(statement("statistics", SQL), {"queue": str(self.id), "tags": tags})
+            return Statistics(tags, *(cursor.fetchone() or ()))
+
+    def blocked_keys(self) -> list[str]:
+        """The keys of a FIFO queue that wait for somebody to retry or delete a job, in the order of the jobs."""
+        exhausted = StoredJob.objects.filter(queue=self.id, status=State.EXHAUSTED, key__isnull=False).order_by("id")
+        return [key for key in exhausted.values_list("key", flat=True) if key is not None]
+
+    # --- kept or not
+
+    def retry(self, job_id: str) -> None:
+        """Try once more what has used up its retries. In a FIFO queue it is next of its key."""
+        self._move_one(states.RETRY, job_id, more_retries=1)
+
+    def delete(self, *, tags: Sequence[str] = (), ids: Sequence[str] = ()) -> int:
+        """Delete the jobs that have all the tags, if there are any, and those of these ids: all, or none if one of them
+        is not over. How many there were. A key that was blocked by one goes on.
+        """
+        wanted = list({*check_ids(ids), *self._having(check_tags(tags))})
+        with self._turns(self._keys_of(wanted)):
+            found = self._run("delete", ids=wanted, states=[*states.DELETE])
+        for job_id, state, _ in found:
+            if state not in states.DELETE:
+                raise JobConflict(_refusal(job_id, state, "deleted", states.DELETE), state=state)
+        return len(found)
+
+    def clean_up_expired(self, ttl: timedelta) -> int:
+        """Delete what was completed longer ago than this; how many there were."""
+        if ttl <= timedelta(0):
+            raise ValueError("The time to live must be longer than nothing.")
+        expired = StoredJob.objects.filter(queue=self.id, status=State.COMPLETED, finalized_at__lt=Now() - ttl)
+        return expired.delete()[0]
+
+    # --- within
+
+    def _move(self, operation: Operation, ids: Sequence[str], **said: Any) -> Moved:
+        """In which state each was found, and in which it is now; None: it stayed."""
+        if not ids:
+            return {}
+        steps = operation.steps
+        becoming = {
+            "states": [*steps],
+            "becomes": [step.to for step in steps.values()],
+            "instead": [State.EXHAUSTED if step.unless_exhausted else None for step in steps.values()],
+            "frees": [step.frees for step in steps.values()],
+            "retries": [step.retries for step in steps.values()],
+            "assigned": [*states.ASSIGNED],
+            "eligible": [*states.ELIGIBLE],
+            "ended": [*states.ENDED],
+        }
+        with self._turns(self._keys_of(ids)):
+            rows = self._run("move", ids=list(ids), **{**_NO_CHANGE, **said}, **becoming)
+        return {job_id: (found, becomes) for job_id, found, becomes, *_ in rows}
+
+    def _move_one(self, operation: Operation, job_id: str, **said: Any) -> State:
+        moved = self._move(operation, [check_id(job_id)], **said)
+        if job_id not in moved:
+            raise _unknown(job_id)
+        found, becomes = moved[job_id]
+        if becomes is None:
+            raise JobConflict(_refusal(job_id, found, operation.verb, operation.steps), state=found)
+        return State(becomes)
+
+    @contextmanager
+    def _turns(self, keys: Collection[str]) -> Iterator[None]:
+        """Change jobs of these keys. Who does so at the same time waits, and then it is seen whose turn it is."""
+        with transaction.atomic() if keys else nullcontext():
+            if keys:
+                self._run("lock_keys", buckets=[zlib.crc32(key.encode()) % BUCKETS for key in keys])
+            yield
+            if keys:
+                self._run("promote", keys=list(keys))
+
+    def _keys_of(self, ids: Sequence[str]) -> set[str]:
+        if not self.is_fifo:
+            return set()
+        keys = StoredJob.objects.filter(queue=self.id, job_id__in=ids).values_list("key", flat=True)
+        return {key for key in keys if key is not None}
+
+    def _having(self, tags: list[str]) -> list[str]:
+        return _ids(StoredJob.objects.filter(queue=self.id, tags__contains=tags)) if tags else []
+
+    def _assigned(self) -> Any:
+        return StoredJob.objects.filter(queue=self.id, status__in=states.ASSIGNED)
+
+    def _run(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
+        return run(name, {"queue": str(self.id), **parameters}, SQL)
+
+
+def _row(job: NewJob) -> dict[str, Any]:
+    definition = base64.b64encode(job.definition).decode()
+    tags = list(dict.fromkeys(job.tags))
+    return {
+        "id": job.id, "type": job.type, "definition": definition, "tags": tags, "key": job.key,
+        "priority": job.priority, "retry_limit": job.retry_limit,
+    }  # fmt: skip
+
+
+def _ids(jobs: Any) -> list[str]:
+    return list(jobs.order_by("id").values_list("job_id", flat=True))
+
+
+def _count(moved: Moved) -> int:
+    return sum(becomes is not None for _, becomes in moved.values())
+
+
+def _most(value: int) -> int:
+    return check_number("max_assigned", value, (1, limits.ASSIGNED))
+
+
+def _message(error: str, *, least: int = 0) -> str:
+    return check_text("error", error, limits.ERROR_CHARACTERS, least=least)
+
+
+def _unknown(job_id: str) -> NotFound:
+    return NotFound(f"The queue has no job {job_id!r}.")
+
+
+def _refusal(job_id: str, state: str, verb: str, allowed: Collection[str]) -> str:
+    return f"The job {job_id!r} is {state}, and cannot be {verb}: only one that is {' or '.join(sorted(allowed))} can."
