@@ -10,7 +10,7 @@ from django.db.models import F
 
 from delivery import hooks
 from delivery.audit import Operator, record
-from delivery.models import RunningPump
+from delivery.models import JobQueue, RunningPump
 from delivery.reconfigure import delete_all
 from delivery.statements import statement
 from subscriptions.models import Subscription
@@ -67,7 +67,9 @@ def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
 def finish_deletions() -> int:
     """Delete what a deletion that broke off has left of its application; how many deliveries were dropped."""
     left = Subscription.objects.filter(deleted_at=None, application__deleted_at__isnull=False)
-    return sum(delete_all(each) for each in left.values_list("application_id", flat=True).distinct())
+    queues = JobQueue.objects.filter(application__deleted_at__isnull=False)
+    ids = left.values_list("application_id", flat=True).union(queues.values_list("application_id", flat=True))
+    return sum(delete_all(each) for each in ids)
 
 
 def make_partitions(*, now: datetime | None = None) -> list[str]:

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.audit import Operator, record
-from delivery.models import Lane, RequestAttempt
+from delivery.models import JobQueue, Lane, RequestAttempt
 from delivery.statements import statement
 from subscriptions.models import OrganizationWorker, Subscription, SubscriptionState, Worker
 from subscriptions.workers import lock_defaults, pool_of
@@ -150,9 +150,9 @@ def delete(subscription_id: uuid.UUID, *, by: Operator) -> int:
 
 
 def delete_all(application_id: uuid.UUID) -> int:
-    """All subscriptions of an application that is deleted; how many deliveries were dropped.
+    """All subscriptions and job queues of an application that is deleted; how many deliveries were dropped.
 
-    Each goes in a transaction of its own. What breaks off in between goes on with the next call, and there will be
+    Each subscription goes in a transaction of its own. What breaks off in between goes on with the next call, and there will be
     one: `delivery.maintenance` looks for what is left.
     """
     dropped = 0
@@ -161,6 +161,7 @@ def delete_all(application_id: uuid.UUID) -> int:
     for subscription_id in left.values_list("id", flat=True):
         with suppress(NotFound):  # somebody else was faster
             dropped += delete(subscription_id, by=by)
+    JobQueue.objects.filter(application_id=application_id).delete()
     return dropped
 
 

@@ -5,6 +5,8 @@ import time
 from celery import shared_task
 
 from delivery import maintenance, tallies, worker
+from delivery.jobs.maintenance import clean_up_jobs as delete_old_jobs
+from delivery.jobs.maintenance import take_lapsed_jobs
 from delivery.stopping import stopping
 
 LINGER_SECONDS = 1.0
@@ -23,8 +25,15 @@ def pump() -> None:
 
 @shared_task
 def reap() -> None:
-    """Give back what dead pumps held."""
+    """Give back what dead pumps held, and dead workers of jobs."""
     maintenance.reap()
+    take_lapsed_jobs()
+
+
+@shared_task
+def clean_up_jobs() -> None:
+    """Delete the completed jobs that are old enough."""
+    delete_old_jobs()
 
 
 @shared_task

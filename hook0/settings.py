@@ -518,7 +518,12 @@ SPECTACULAR_SETTINGS = {
         "hook0.openapi_examples.add_examples",
         "hook0.operations.share_answers",
     ],
-    "ENUM_NAME_OVERRIDES": {"OnboardingStep": ["ToDo", "Done"], "HttpTargetType": ["http"], "PullTargetType": ["pull"]},
+    "ENUM_NAME_OVERRIDES": {
+        "OnboardingStep": ["ToDo", "Done"],
+        "HttpTargetType": ["http"],
+        "PullTargetType": ["pull"],
+        "JobState": "delivery.jobs.states.State",
+    },
 }
 
 # --- Celery: a message is a doorbell and carries no state -------------------------------------------

@@ -10,6 +10,7 @@ from django.core.management import get_commands
 from django.urls import URLPattern
 
 from delivery import outcome
+from delivery.jobs.states import OPERATIONS, State
 from delivery.models import Phase
 from delivery.retry import DEFAULT, FIFO_DEFAULT
 from hook0 import problems
@@ -28,6 +29,9 @@ FOLDER = re.compile(r"`((?:[\w.-]+/)+)`")
 OURS = {
     "AttemptConflict",
     "BulkLoadConflict",
+    "JobAlreadyExists",
+    "JobConflict",
+    "JobQueueConflict",
     "LaneConflict",
     "MethodNotAllowed",
     "SubscriptionIsNotPull",
@@ -125,6 +129,24 @@ def test_the_reference_of_webhooks_has_the_retries_of_the_policy() -> None:
         waits = [policy.wait_ms(retry) or 0 for retry in range(1, policy.max_tries)]
         hours = round(sum(waits) / 3_600_000)
         assert re.search(rf"^\| {name} \| {policy.max_tries} \| .* \| about {hours} hours \|$", page, re.MULTILINE)
+
+
+def test_the_reference_of_jobs_has_every_transition() -> None:
+    page = (ROOT / "docs" / "reference" / "jobs.md").read_text()
+    documented = {
+        (operation, state): (becomes, instead, frees)
+        for operation, states, becomes, instead, frees in re.findall(
+            r"^\| `?([^`|]+)`? \| ([A-Z_, ]+) \| ([A-Z_]+)( or EXHAUSTED)? \| (yes|no) \|$", page, re.MULTILINE
+        )
+        for state in states.split(", ")
+    }
+    assert documented == {
+        (operation, state): (step.to, " or EXHAUSTED" * step.unless_exhausted, "yes" if step.frees else "no")
+        for operation, each in OPERATIONS.items()
+        for state, step in each.steps.items()
+    }
+    described = re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)
+    assert described == list(State)
 
 
 def test_the_picture_of_a_lane_has_every_phase() -> None:

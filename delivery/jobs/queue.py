@@ -90,7 +90,7 @@ class Queue:
 
     def claim(self, assignee: str, *, tags: Sequence[str] = (), most: int = 1) -> list[Job]:
         """Assign to a worker the oldest jobs that have all the tags, so many at most."""
-        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=_most(most), stream=None).jobs
+        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=_most("most", most), stream=None).jobs
 
     def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
         """The same for a stream, which has no more than so many at a time."""
@@ -113,7 +113,7 @@ class Queue:
         """
         if self._is_closed:
             raise RuntimeError("This queue is closed. Make another.")
-        stream = Stream(self, check_assignee(assignee), check_tags(tags), _most(max_assigned))
+        stream = Stream(self, check_assignee(assignee), check_tags(tags), _most("max_assigned", max_assigned))
         self._streams.add(stream)
         open_stream(stream)
         return stream
@@ -143,25 +143,25 @@ class Queue:
 
     # --- finished
 
-    def complete(self, job_id: str, result: bytes = b"") -> None:
+    def complete(self, job_id: str, result: bytes = b"") -> State:
         """It is done."""
-        self._move_one(states.COMPLETE, job_id, result=check_document("result", result), percent=100)
+        return self._move_one(states.COMPLETE, job_id, result=check_document("result", result), percent=100)
 
     def fail(self, job_id: str, error: str) -> State:
         """It failed, and can be assigned again at once: FAILED_RETRY, or EXHAUSTED if no retry is left."""
         return self._move_one(states.FAIL, job_id, error=_message(error, least=1))
 
-    def stop(self, job_id: str, error: str = "") -> None:
+    def stop(self, job_id: str, error: str = "") -> State:
         """It ends here, and is not tried again."""
-        self._move_one(states.STOP, job_id, error=_message(error))
+        return self._move_one(states.STOP, job_id, error=_message(error))
 
-    def stop_with_retry(self, job_id: str, error: str = "") -> None:
+    def stop_with_retry(self, job_id: str, error: str = "") -> State:
         """It failed while it was being cancelled: it ends here, and the retry that it is spared is counted."""
-        self._move_one(states.STOP_WITH_RETRY, job_id, error=_message(error))
+        return self._move_one(states.STOP_WITH_RETRY, job_id, error=_message(error))
 
-    def mark_unknown_stopped(self, job_id: str, error: str = "") -> None:
+    def mark_unknown_stopped(self, job_id: str, error: str = "") -> State:
         """Nobody knows what became of it, and it is not tried again."""
-        self._move_one(states.MARK_UNKNOWN_STOPPED, job_id, error=_message(error))
+        return self._move_one(states.MARK_UNKNOWN_STOPPED, job_id, error=_message(error))
 
     # --- cancelled
 
@@ -175,10 +175,10 @@ class Queue:
         cancelled = [each for each in wanted if moved.get(each, (None, None))[1]]
         return Cancelled(cancelled, [each for each in wanted if each not in set(cancelled)])
 
-    def acknowledge_cancellation(self, job_id: str, *, was_executing: bool) -> None:
+    def acknowledge_cancellation(self, job_id: str, *, was_executing: bool) -> State:
         """The worker has stopped a job that was being cancelled, or it never had it."""
         operation = states.ACKNOWLEDGE_EXECUTING if was_executing else states.ACKNOWLEDGE_NOT_EXECUTING
-        self._move_one(operation, job_id)
+        return self._move_one(operation, job_id)
 
     # --- workers that are gone
 
@@ -223,9 +223,9 @@ class Queue:
 
     # --- kept or not
 
-    def retry(self, job_id: str) -> None:
+    def retry(self, job_id: str) -> State:
         """Try once more what has used up its retries. In a FIFO queue it is next of its key."""
-        self._move_one(states.RETRY, job_id, more_retries=1)
+        return self._move_one(states.RETRY, job_id, more_retries=1)
 
     def delete(self, *, tags: Sequence[str] = (), ids: Sequence[str] = ()) -> int:
         """Delete the jobs that have all the tags, if there are any, and those of these ids: all, or none if one of them
@@ -319,8 +319,8 @@ def _count(moved: Moved) -> int:
     return sum(becomes is not None for _, becomes in moved.values())
 
 
-def _most(value: int) -> int:
-    return check_number("max_assigned", value, (1, limits.ASSIGNED))
+def _most(name: str, value: int) -> int:
+    return check_number(name, value, (1, limits.ASSIGNED))
 
 
 def _message(error: str, *, least: int = 0) -> str:

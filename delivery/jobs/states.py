@@ -98,3 +98,21 @@ REPORT = Operation("reported on", {state: Step(state) for state in ASSIGNED})
 
 ASSIGN = Operation("assigned", dict.fromkeys(ELIGIBLE, Step(State.RUNNING)))  # claim.sql
 DELETE = ENDED  # delete.sql
+
+OPERATIONS = {  # as the documents call them
+    "claim": ASSIGN,
+    "progress": REPORT,
+    "complete": COMPLETE,
+    "fail": FAIL,
+    "stop": STOP,
+    "stop_with_retry": STOP_WITH_RETRY,
+    "mark_unknown_stopped": MARK_UNKNOWN_STOPPED,
+    "cancel": CANCEL,
+    "acknowledge_cancellation, was executing": ACKNOWLEDGE_EXECUTING,
+    "acknowledge_cancellation, was not": ACKNOWLEDGE_NOT_EXECUTING,
+    "mark_worker_unresponsive": MARK_WORKER_UNRESPONSIVE,
+    "reset_running": RESET_RUNNING,
+    "a lease ends": LAPSE,
+    "a stream ends": GIVE_BACK,
+    "retry": RETRY,
+}

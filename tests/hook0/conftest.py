@@ -1,5 +1,8 @@
 import pytest
 
+from delivery.jobs import NewJob
+from delivery.jobs import Queue as JobQueue
+from delivery.jobs.queues import create_queue
 from delivery.models import AttemptLog, DeadLetter, Lane
 from delivery.outcome import Outcome
 from delivery.pull import Wanted, poll
@@ -24,6 +27,7 @@ def tenant(transactional_db, queue):
         cursor_received_at=event.received_at,
     )  # fmt: skip
     load = BulkLoad.objects.create(application=application, state="ready")
+    jobs = JobQueue(create_queue(application.id, "jobs"))
     pulling = make_subscription(application, target_type="pull", url="")
     publish(application)
     (pulled,) = poll(pulling, most=1, wanted=Wanted())
@@ -38,6 +42,8 @@ def tenant(transactional_db, queue):
         "dead_letter_id": DeadLetter.objects.filter(subscription=subscription).get().pk,
         "replay_id": replay.pk,
         "bulk_load_id": load.pk,
+        "job_queue_id": jobs.id,
+        "job_id": jobs.enqueue(NewJob("a job")),
         "request_attempt_id": attempt.pk,
         "response_id": attempt.pk,
         "lease": str(pulled.receipt),

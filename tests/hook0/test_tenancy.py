@@ -15,7 +15,8 @@ from tests.factories import EVENT_TYPE, make_application
 METHODS = {"get", "post", "put", "delete"}
 TABLES = (
     "application, application_secret, service_token, event_type, subscription, subscription_state, event,"
-    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load"
+    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load,"
+    " job_queue, job"
 )
 # What answers about the caller, whatever it is asked for.
 ABOUT_ONESELF = {"GET /api/v1/organizations/"}
@@ -56,6 +57,12 @@ def body_for(ids):
         "delivery_ids": [uuid.uuid4()],
         "tokens": [ids["lease"]],
         "rejections": [{"token": ids["lease"]}],
+        "jobs": [{"id": "stolen"}],
+        "ids": [ids["job_id"]],
+        "assignee": "worker-1",
+        "error": "stolen",
+        "was_executing": True,
+        "older_than_seconds": 1,
         "since": datetime.now(UTC) - timedelta(hours=1),
     }
 

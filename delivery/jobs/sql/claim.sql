@@ -1,7 +1,8 @@
 -- Assign jobs that have all the tags, oldest first: so many at most, and no more than the stream has places left; how many
 -- those were is said beside each, and where there is none. Called by delivery.jobs.queue. Served by job_claimable, whose order is this one, and job_in_stream.
 WITH free AS MATERIALIZED (
-  SELECT greatest(0, %(most)s::int - count(*))::int AS places FROM job WHERE stream = %(stream)s::uuid
+  SELECT greatest(0, %(most)s::int - count(*))::int AS places, clock_timestamp() AS moment
+    FROM job WHERE stream = %(stream)s::uuid
 ),
 chosen AS MATERIALIZED (
   SELECT id FROM job
@@ -13,10 +14,10 @@ chosen AS MATERIALIZED (
 ),
 assigned AS (
   UPDATE job
-     SET status = 'RUNNING', assignee = %(assignee)s::text, assigned_at = clock_timestamp(), stream = %(stream)s::uuid,
-         started_at = coalesce(started_at, clock_timestamp()),
-         lease_until = clock_timestamp() + (SELECT lease_seconds FROM job_queue WHERE id = %(queue)s::uuid) * interval '1 s'
-    FROM chosen
+     SET status = 'RUNNING', assignee = %(assignee)s::text, assigned_at = moment, stream = %(stream)s::uuid,
+         started_at = coalesce(started_at, moment),
+         lease_until = moment + (SELECT lease_seconds FROM job_queue WHERE id = %(queue)s::uuid) * interval '1 s'
+    FROM chosen, free
    WHERE job.id = chosen.id
   RETURNING job.*
 )
