@@ -152,8 +152,8 @@ def delete(subscription_id: uuid.UUID, *, by: Operator) -> int:
 def delete_all(application_id: uuid.UUID) -> int:
     """All subscriptions and job queues of an application that is deleted; how many deliveries were dropped.
 
-    Each subscription goes in a transaction of its own. What breaks off in between goes on with the next call, and there will be
-    one: `delivery.maintenance` looks for what is left.
+    Each subscription goes in a transaction of its own. What breaks off in between goes on with the next call, and there
+    will be one: `delivery.maintenance` looks for what is left.
     """
     dropped = 0
     by = Operator("hook0", "Its application is deleted")

@@ -89,6 +89,12 @@ class StoredJob(models.Model):
             ),
             # who looks for all tags
             GinIndex(fields=["tags"], name="job_tags"),
+            # claim_tagged.sql
+            GinIndex(
+                fields=["tags"],
+                name="job_tags_claimable",
+                condition=Q(status__in=_named(*ELIGIBLE), has_turn=True),
+            ),
             # what a worker has, and all that is assigned
             models.Index(fields=["queue", "assignee"], name="job_assigned", condition=Q(status__in=_named(*ASSIGNED))),
             # claim.sql: the places of a stream that are taken

@@ -94,17 +94,14 @@ class Queue:
 
     def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
         """The same for a stream, which has no more than so many at a time."""
-        wanted: dict[str, Any] = {
-            "queue": str(self.id), "assignee": assignee, "tags": list(tags), "most": most, "stream": stream,
-        }  # fmt: skip
-        if tags:  # planned each time: whether they are rare decides how to look for them
-            with connection.cursor() as cursor:
-                cursor.execute(statement("claim", SQL), wanted)
-                rows = cursor.fetchall()
-        else:
-            rows = run("claim", wanted, SQL)
-        jobs = [Job(*row[:-1]) for row in rows if row[0] is not None]
-        return Assigned(jobs, is_full=not rows or len(jobs) == rows[0][-1])
+        wanted = {"assignee": assignee, "most": most, "stream": stream and str(stream)}
+        if not tags:
+            return _assigned(self._run("claim", **wanted))
+        for everything in (False, True):  # others may have been at all that is near
+            rows = self._run("claim_tagged", tags=list(tags), everything=everything, **wanted)
+            if rows[0][0] is not None or rows[0][-1]:
+                break
+        return _assigned(rows)
 
     def stream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> Stream:
         """An iterator of batches: jobs are assigned as they come, and as others of the same stream end.
@@ -313,6 +310,12 @@ def _row(job: NewJob) -> dict[str, Any]:
 
 def _ids(jobs: Any) -> list[str]:
     return list(jobs.order_by("id").values_list("job_id", flat=True))
+
+
+def _assigned(rows: list[tuple[Any, ...]]) -> Assigned:
+    *_, places, _ = rows[0]
+    jobs = [Job(*row[:-2]) for row in rows if row[0] is not None]
+    return Assigned(jobs, is_full=len(jobs) == places)
 
 
 def _count(moved: Moved) -> int:

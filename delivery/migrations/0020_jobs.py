@@ -163,6 +163,16 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name="storedjob",
+            index=django.contrib.postgres.indexes.GinIndex(
+                condition=models.Q(
+                    ("has_turn", True), ("status__in", ["INITIAL_PENDING", "FAILED_RETRY", "UNKNOWN_RETRY"])
+                ),
+                fields=["tags"],
+                name="job_tags_claimable",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="storedjob",
             index=models.Index(
                 condition=models.Q(("status__in", ["RUNNING", "CANCELLING"])),
                 fields=["queue", "assignee"],

@@ -3,8 +3,9 @@
 import json
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
-from delivery.statements import positional, statement
+from delivery.statements import QUEUE, positional, statement
 
 LANES = 2_000
 READY = 50
@@ -58,9 +59,9 @@ class Explained:
         return sum(node["Actual Rows"] for node in self.nodes() if "Sort" in node["Node Type"])
 
 
-def explain(connection, name: str, **parameters) -> Explained:
+def explain(connection, name: str, *, folder: Path = QUEUE, **parameters) -> Explained:
     """Run a statement as the pump does, with a generic plan, and roll it back."""
-    text, names = positional(statement(name))
+    text, names = positional(statement(name, folder))
     values = ", ".join(_literal(parameters[each]) for each in names)
     prepared = f"plan_{uuid.uuid4().hex[:8]}"
     connection.execute(f"PREPARE {prepared} AS {text}")
@@ -75,7 +76,7 @@ def _literal(value) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, list):
-        return "'{" + ", ".join(str(each) for each in value) + "}'"
+        return "'{" + ", ".join(f'"{each}"' for each in value) + "}'"
     return f"'{value}'" if isinstance(value, (str, uuid.UUID)) else str(value)
 
 

@@ -1,5 +1,6 @@
--- Assign jobs that have all the tags, oldest first: so many at most, and no more than the stream has places left; how many
--- those were is said beside each, and where there is none. Called by delivery.jobs.queue. Served by job_claimable, whose order is this one, and job_in_stream.
+-- Assign jobs, oldest first: so many at most, and no more than the stream has places left; how many those were is said
+-- beside each, and where there is none. Called by delivery.jobs.queue. Served by job_claimable, whose order is this one,
+-- and job_in_stream.
 WITH free AS MATERIALIZED (
   SELECT greatest(0, %(most)s::int - count(*))::int AS places, clock_timestamp() AS moment
     FROM job WHERE stream = %(stream)s::uuid
@@ -7,7 +8,6 @@ WITH free AS MATERIALIZED (
 chosen AS MATERIALIZED (
   SELECT id FROM job
    WHERE queue_id = %(queue)s::uuid AND has_turn AND status IN ('INITIAL_PENDING', 'FAILED_RETRY', 'UNKNOWN_RETRY')
-     AND (%(tags)s::text[] = '{}' OR tags @> %(tags)s::text[])
    ORDER BY priority DESC, coalesce(last_retry_at, created_at), id
    LIMIT (SELECT places FROM free)
      FOR NO KEY UPDATE SKIP LOCKED
@@ -17,11 +17,12 @@ assigned AS (
      SET status = 'RUNNING', assignee = %(assignee)s::text, assigned_at = moment, stream = %(stream)s::uuid,
          started_at = coalesce(started_at, moment),
          lease_until = moment + (SELECT lease_seconds FROM job_queue WHERE id = %(queue)s::uuid) * interval '1 s'
-    FROM chosen, free
-   WHERE job.id = chosen.id
+    FROM free
+   WHERE job.id = ANY (ARRAY(SELECT id FROM chosen))  -- as an array: nobody knows the limit, and a join would expect many
   RETURNING job.*
 )
 SELECT job_id, status, type, definition, tags, key, priority, created_at, started_at, finalized_at, last_retry_at,
-       assignee, assigned_at, lease_until, retry_count, retry_limit, error, result, percent, stage, events_count, places
+       assignee, assigned_at, lease_until, retry_count, retry_limit, error, result, percent, stage, events_count,
+       places, true AS saw_all
   FROM free LEFT JOIN assigned ON true
- ORDER BY priority DESC, coalesce(last_retry_at, created_at), id
+ ORDER BY priority DESC, coalesce(last_retry_at, created_at), assigned.id
