@@ -21,3 +21,10 @@ class TooManyTests(Problem):
     title = "Too many tests at a time"
     default_detail = "Others are being sent right now, and their endpoints take their time. Try again in a moment."
     wait = 1  # seconds, in `Retry-After`
+
+
+class StreamIsElsewhere(Problem):
+    is_hook0s = False
+    status_code = 421
+    title = "Streams are served elsewhere"
+    default_detail = "This server does not serve streams: connect to the `stream_url` of the subscription's target."

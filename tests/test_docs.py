@@ -30,6 +30,7 @@ OURS = {
     "BulkLoadConflict",
     "LaneConflict",
     "MethodNotAllowed",
+    "StreamIsElsewhere",
     "SubscriptionIsNotPull",
     "SubscriptionIsPull",
     "TooManyTests",
