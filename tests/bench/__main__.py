@@ -48,7 +48,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "throughput": partial(scenes.throughput, events=int(40_000 * part)),
         "lane": partial(scenes.one_lane, events=int(400 * part)),
         "lanes": partial(scenes.many_lanes, lanes=1000, events=int(30_000 * part)),
-        "dead": partial(scenes.dead_endpoints, seconds=30 * part),
+        "dead": partial(scenes.dead_endpoints, seconds=20 * part, rounds=3),
         "claim": partial(scenes.claim_cost, sizes=[10**n for n in range(3, 6 if options.quick else 8)]),
         "latency": partial(scenes.latency, seconds=20 * part),
         "ingest": partial(scenes.ingests, seconds=20 * part),
