@@ -7,6 +7,7 @@ when it ends, and is put on the record.
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -96,13 +97,14 @@ def _acting_on(lane_id: int, action: str, by: Operator, *, fence: bool = True, *
         lane = Lane.objects.select_for_update(no_key=True).filter(id=lane_id).first()
         if lane is None:
             raise NotFound
-        before = {"phase": Phase(lane.phase).name.lower(), "head_seq": lane.head_seq, "tail_seq": lane.tail_seq}
+        told: dict[str, Any] = {"phase": Phase(lane.phase).name.lower(), "head_seq": lane.head_seq}
+        told |= {"tail_seq": lane.tail_seq, **details}
         yield lane
         if fence:
             lane.epoch = _next_epoch()
         lane.updated_at = Now()
         lane.save()
-        record(by, action, subscription_id=lane.subscription_id, lane_id=lane.pk, **before, **details)
+        record(by, action, subscription_id=lane.subscription_id, lane_id=lane.pk, **told)
 
 
 def _require_work(lane: Lane) -> None:

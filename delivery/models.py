@@ -257,13 +257,17 @@ class OperatorAction(models.Model):
     actor = models.CharField(max_length=150)
     action = models.CharField(max_length=32)
     reason = models.CharField(max_length=500, blank=True)
+    application_id = models.UUIDField(null=True, help_text="Empty for what is done to an organization.")
     subscription_id = models.UUIDField(null=True)
     lane_id = models.BigIntegerField(null=True)
     details = models.JSONField(default=dict)
 
     class Meta:
         db_table = "operator_action"
-        indexes = [models.Index(fields=["subscription_id", "-at", "-id"], name="operator_action_by_age")]
+        indexes = [
+            models.Index(fields=["subscription_id", "-at", "-id"], name="operator_action_by_age"),
+            models.Index(fields=["application_id", "-at", "-id"], name="operator_action_of_application"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.actor}: {self.action}"

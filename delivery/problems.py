@@ -48,3 +48,10 @@ class JobQueueConflict(Problem):
     status_code = 409
     title = "The queue does not allow this"
     default_detail = "Another queue has this name, or jobs of this one are not over."
+
+
+class StreamIsElsewhere(Problem):
+    is_hook0s = False
+    status_code = 421
+    title = "Streams are served elsewhere"
+    default_detail = "This server does not serve streams: connect to the `stream_url` of the subscription's target."

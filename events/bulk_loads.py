@@ -88,4 +88,4 @@ def _change(load: BulkLoad, by: Operator, action: str, **changes: Any) -> None:
     BulkLoad.objects.filter(id=load.pk).update(**changes)
     told: dict[str, Any] = {"bulk_load_id": str(load.pk), "before": load.state}
     rate = {"per_second": changes["per_second"]} if "per_second" in changes else {}
-    record(by, action, events_released=load.events_released, **told, **rate)
+    record(by, action, application_id=load.application_id, events_released=load.events_released, **told, **rate)

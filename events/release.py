@@ -16,6 +16,7 @@ from django.db.models.functions import Now
 
 from delivery.dispatch import BACKFILL, dispatch, persistently
 from delivery.doorbell import ring
+from events import hooks
 from events.models import BulkLoad, BulkLoadChunk, ReleasePace
 from events.pace import Allowance
 from events.watch import LOOK_SECONDS, Clock, pace_of, watch
@@ -118,6 +119,7 @@ def _release(load: BulkLoad, most: int) -> tuple[int, int]:
         load.released_chunks, load.released_of_chunk = number + 1, 0
         if load.is_stream:
             BulkLoadChunk.objects.filter(load=load, number=number - CHUNKS_OF_A_STREAM).delete()
+    transaction.on_commit(partial(hooks.ingested, "bulk", ["created"] * len(events)))
     if dispatched.deliveries and not dispatched.expected:
         transaction.on_commit(ring)
     return len(events), dispatched.deliveries

@@ -23,5 +23,5 @@ def _replay(application_id: uuid.UUID, event_id: uuid.UUID, only: uuid.UUID | No
     event = Event.objects.filter(application_id=application_id, event_id=event_id).only("pk").first()
     if event is None:
         raise NotFound
-    record(by, "replay", subscription_id=only, event_id=str(event_id))
+    record(by, "replay", application_id=application_id, subscription_id=only, event_id=str(event_id))
     dispatch_again(event.pk, only=only)

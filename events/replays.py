@@ -31,7 +31,7 @@ def start(*, since: datetime, by: Operator, **fields: Any) -> Replay:
     """A replay that the next worker begins. Without an end, it ends with the events that there are now."""
     fields["until"] = fields.get("until") or Now()
     replay = Replay.objects.create(since=since, cursor_received_at=since, actor=by.name, reason=by.reason, **fields)
-    record(by, "replay", subscription_id=replay.subscription_id, replay_id=str(replay.pk))
+    _record(replay, "replay", by)
     return Replay.objects.get(pk=replay.pk)
 
 
@@ -41,7 +41,12 @@ def cancel(replay_id: uuid.UUID, *, by: Operator) -> None:
     replay = Replay.objects.select_for_update(no_key=True).get(id=replay_id)
     if replay.state in _UNDER_WAY:
         _finish(replay, Replay.State.CANCELLED)
-        record(by, "cancel_replay", subscription_id=replay.subscription_id, replay_id=str(replay_id))
+        _record(replay, "cancel_replay", by)
+
+
+def _record(replay: Replay, action: str, by: Operator) -> None:
+    subscription_id = replay.subscription_id
+    record(by, action, application_id=replay.application_id, subscription_id=subscription_id, replay_id=str(replay.pk))
 
 
 def work(*, stopping: Callable[[], bool]) -> None:

@@ -28,4 +28,4 @@ def _example(schema: dict[str, Any]) -> Any:
     if "items" in schema:
         example = _example(schema["items"])
         return None if example is None else [example]
-    return EXAMPLES.get(schema.get("$ref", "").rpartition("/")[2])
+    return EXAMPLES.get(schema.get("$ref", "").rpartition("/")[2], next(iter(schema.get("examples", ())), None))

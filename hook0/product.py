@@ -21,6 +21,7 @@ class Site:
     bind: str
     port: int
     metrics_port: int
+    stream_port: int
     metrics_folder: Path
     public_url: str
     pumps: int
@@ -36,12 +37,13 @@ class Site:
     def ports(self) -> dict[int, str]:
         """Every port that must be free, and what chooses another."""
         moved = f"HOOK0_PORT={self.port + 10}"
-        metrics_moved = f"HOOK0_METRICS_PORT={self.metrics_port + 10}"
-        ports = {
-            self.port: moved,
-            self.metrics_port: moved if self.metrics_port == self.port + 2 else metrics_moved,
-        }
-        return ports | ({self.receiver_port: moved} if self.receiver else {})
+        ports = {self.port: moved} | ({self.receiver_port: moved} if self.receiver else {})
+        for name, port, distance in (
+            ("HOOK0_METRICS_PORT", self.metrics_port, 2),
+            ("HOOK0_STREAM_PORT", self.stream_port, 3),
+        ):
+            ports[port] = moved if port == self.port + distance else f"{name}={port + 10}"
+        return ports
 
 
 def environment(site: Site, urls: Mapping[str, str]) -> dict[str, str]:
@@ -52,6 +54,7 @@ def environment(site: Site, urls: Mapping[str, str]) -> dict[str, str]:
         "HOOK0_HOME": str(site.home),
         "HOOK0_PORT": str(site.port),
         "HOOK0_METRICS_PORT": str(site.metrics_port),
+        "HOOK0_STREAM_PORT": str(site.stream_port),
         "HOOK0_SECRET_KEY": os.environ.get("HOOK0_SECRET_KEY") or secret_key(site.home),
         "PROMETHEUS_MULTIPROC_DIR": str(site.metrics_folder),
         "PYTHONUNBUFFERED": "1",
@@ -77,6 +80,14 @@ def programs(site: Site, env: Mapping[str, str]) -> Iterator[Program]:
         code,
         address=f"{site.public_url}/api/v1",
         is_ready=partial(http_answers, site.bind, site.port, "/api/v1/instance/", site.public_url),
+    )
+    yield Program(
+        "streams",
+        (sys.executable, *serve_streams(site.bind, site.stream_port)),
+        env,
+        code,
+        address=f"{local}:{site.stream_port}",
+        is_ready=partial(http_answers, site.bind, site.stream_port, "/api/v1/instance/", site.public_url),
     )
     yield worker(site, env, "delivery", site.pumps)
     yield worker(site, env, "maintenance", 1)
@@ -111,9 +122,24 @@ def serve(application: str, host: str, port: int) -> tuple[str, ...]:
     return (
         *("-m", "granian", "--interface", "wsgi", application),
         *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "16"),
-        *("--no-ws", "--log-level", "error", "--log-config", "hook0/server_log.json"),  # from where our code is
-        *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
+        *_ALIKE,
     )
+
+
+def serve_streams(host: str, port: int) -> tuple[str, ...]:
+    """The web server of the streams, as arguments of Python."""
+    # What it calls backpressure is how many streams there may be.
+    return (
+        *("-m", "granian", "--interface", "asgi", "hook0.asgi:application"),
+        *("--host", host, "--port", str(port), "--workers", "1", "--backpressure", "10000"),
+        *_ALIKE,
+    )
+
+
+_ALIKE = (
+    *("--no-ws", "--log-level", "error", "--log-config", "hook0/server_log.json"),  # from where our code is
+    *("--respawn-failed-workers", "--workers-kill-timeout", "15"),
+)
 
 
 def worker(site: Site, env: Mapping[str, str], queue: str, processes: int) -> Program:

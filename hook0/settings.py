@@ -47,12 +47,12 @@ PORT = env.read(
             "8000",
             "Hook0's name for `HOOK0_PORT`, which goes before it.",
             group="Installation",
-            parse=env.integer(1, 65533),
+            parse=env.integer(1, 65532),
         )
     ),
-    "The port of the API and the admin. In `make run` the demo receiver takes the next one, metrics the one after.",
+    "The port of the API and the admin. In `make run` the demo receiver, metrics and streams take the next three.",
     group="Installation",
-    parse=env.integer(1, 65533),
+    parse=env.integer(1, 65532),
 )
 BIND = env.read(
     "HOOK0_BIND",
@@ -71,6 +71,21 @@ PUBLIC_URL = env.read(
     parse=env.url("http", "https"),
 ).rstrip("/")
 
+STREAM_PORT = env.read(
+    "HOOK0_STREAM_PORT",
+    str(PORT + 3),
+    "The port of the streams of consumers that pull. Default: `$HOOK0_PORT` + 3.",
+    group="Installation",
+    parse=env.integer(1, 65535),
+)
+STREAM_URL = env.read(
+    "HOOK0_STREAM_URL",
+    PUBLIC_URL if PRODUCTION else f"http://127.0.0.1:{STREAM_PORT}",
+    "How consumers reach the streams. Default: `http://127.0.0.1:$HOOK0_STREAM_PORT`; in production "
+    "`$HOOK0_PUBLIC_URL`, where the proxy in front tells them apart by their paths.",
+    group="Installation",
+    parse=env.url("http", "https"),
+).rstrip("/")
 SECRET_KEY = env.read(
     "HOOK0_SECRET_KEY",
     None if PRODUCTION else read_secret_key(HOME) or "only-for-commands-that-run-before-the-first-start",
@@ -367,11 +382,12 @@ METRICS_PORT = env.read(
     group="Metrics",
     parse=env.integer(1, 65535),
 )
-if METRICS_PORT in {PORT, PORT + 1}:
-    raise ImproperlyConfigured(
-        f"HOOK0_METRICS_PORT: {METRICS_PORT} is the port of the {'API' if METRICS_PORT == PORT else 'receiver'}. "
-        "Choose another."
-    )
+for _name, _port, _others in (
+    ("HOOK0_STREAM_PORT", STREAM_PORT, {PORT: "API", PORT + 1: "receiver"}),
+    ("HOOK0_METRICS_PORT", METRICS_PORT, {PORT: "API", PORT + 1: "receiver", STREAM_PORT: "streams"}),
+):
+    if _port in _others:
+        raise ImproperlyConfigured(f"{_name}: {_port} is the port of the {_others[_port]}. Choose another.")
 METRICS_DIR = env.read(
     "PROMETHEUS_MULTIPROC_DIR",
     "",

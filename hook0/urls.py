@@ -49,6 +49,7 @@ from delivery.api.operator_actions import OperatorActionsView
 from delivery.api.pull import AckView, ExtendView, NackView, PollView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from delivery.api.signing_secrets import RotateSecretView
+from delivery.api.stream import StreamView
 from events.api.bulk_loads import (
     BulkLoadCancelView,
     BulkLoadPauseView,
@@ -117,6 +118,7 @@ api = [
     path("subscriptions/<uuid:subscription_id>/rotate_secret/", RotateSecretView.as_view()),
     path("subscriptions/<uuid:subscription_id>/retry_blocked/", RetryBlockedView.as_view()),
     path("subscriptions/<uuid:subscription_id>/poll/", PollView.as_view()),
+    path("subscriptions/<uuid:subscription_id>/stream/", StreamView.as_view()),
     path("lanes/", LanesView.as_view()),
     path("lanes/<int:lane_id>/", LaneView.as_view()),
     path("lanes/<int:lane_id>/retry/", LaneRetryView.as_view()),

@@ -22,7 +22,11 @@ HOURS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 9
 WAITS = (1, 5, 15, 60, 300, 900, 3600, 10800, 43200, 86400, 172800)
 SIZES = (1, 2, 5, 10, 25, 50, 100, 250, 500)
 
-EVENTS = Counter("hook0_events_ingested_total", "Events that came in and were stored.", ["route"])
+EVENTS = Counter(
+    "hook0_events_ingested_total",
+    "Events that came in and were stored; those of bulk loads when they are released.",
+    ["route"],
+)
 REFUSED = Counter("hook0_events_refused_total", "Events that came in and were not stored.", ["route", "reason"])
 API_SECONDS = Histogram(
     "hook0_api_request_duration_seconds",

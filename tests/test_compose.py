@@ -104,6 +104,7 @@ def test_services_run_as_manage_py_up_runs_them():
         bind="0.0.0.0",
         port=8000,
         metrics_port=8002,
+        stream_port=8003,
         metrics_folder=Path("/run/counters"),
         public_url="https://hooks.example.com",
         pumps=2,
@@ -154,7 +155,7 @@ def test_prometheus_and_grafana_ask_services_that_exist():
     hosts += [name for job in scraped for each in job.get("dns_sd_configs", []) for name in each["names"]]
     sources = ROOT / "monitoring/grafana/provisioning/datasources/prometheus.yml"
     hosts += [re.split("[:/]+", source["url"])[1] for source in YAML(typ="safe").load(sources)["datasources"]]
-    assert set(hosts) == {"metrics", "api", "delivery", "maintenance", "prometheus"}
+    assert set(hosts) == {"metrics", "api", "streams", "delivery", "maintenance", "prometheus"}
     assert set(hosts) <= set(SERVICES)
 
 

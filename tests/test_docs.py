@@ -34,6 +34,7 @@ OURS = {
     "JobQueueConflict",
     "LaneConflict",
     "MethodNotAllowed",
+    "StreamIsElsewhere",
     "SubscriptionIsNotPull",
     "SubscriptionIsPull",
     "TooManyTests",

@@ -7,9 +7,9 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from delivery.models import OperatorAction
-from subscriptions.models import Subscription
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import link, moment, pretty, short
+from tenants.models import Application
 from tenants.staff import sees_all, visible_to
 
 
@@ -28,8 +28,8 @@ class OperatorActionAdmin(ReadOnlyAdmin):
         actions = OperatorAction.objects.all()
         if sees_all(request.user):
             return actions
-        theirs = visible_to(request.user, Subscription.objects.all(), "application__organization")
-        return actions.filter(subscription_id__in=theirs.values("id"))
+        theirs = visible_to(request.user, Application.objects.all(), "organization")
+        return actions.filter(application_id__in=theirs.values("id"))
 
     @admin.display(description="when")
     def when(self, action: OperatorAction) -> str:

@@ -30,7 +30,7 @@ def document_in(body: dict[str, Any], name: str) -> bytes:
     if f"{name}_base64" in body:
         if name in body:
             raise serializers.ValidationError({name: f"Give this or `{name}_base64`, not both."})
-        return bytes(body[f"{name}_base64"])
+        return bytes(body[f"{name}_base64"] or b"")  # an empty text stays one
     if name not in body:
         return b""
     try:

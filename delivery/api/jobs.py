@@ -14,11 +14,12 @@ from delivery.api.job_documents import Base64Field, document_in
 from delivery.api.job_queues import queue_in
 from delivery.api.job_shapes import JobAnswer, JobIdsAnswer, JobsPost, JobStateAnswer, tags_field
 from delivery.jobs import NewJob, Queue, State, limits
+from delivery.jobs.checks import check_id
 from delivery.jobs.models import StoredJob, as_job
 from delivery.problems import JobAlreadyExists, JobConflict
 from tenants.fields import checked
 from tenants.pages import Page, PageQuery
-from tenants.problems import raises
+from tenants.problems import NotFound, raises
 
 PAGE = 100
 
@@ -87,12 +88,21 @@ class JobView(APIView):
     @extend_schema(operation_id="jobs.get", responses=JobAnswer)
     def get(self, request: Request, job_queue_id: uuid.UUID, job_id: str) -> Response:
         """One job, with its definition and its result."""
-        return Response(JobAnswer(queue_in(request, job_queue_id).get(job_id)).data)
+        queue = queue_in(request, job_queue_id)
+        return Response(JobAnswer(queue.get(_possible(job_id))).data)
 
 
 def _new(fields: dict[str, Any]) -> NewJob:
     names = ("id", "type", "tags", "key", "priority", "retry_limit")
     return NewJob(definition=document_in(fields, "definition"), **{name: fields[name] for name in names})
+
+
+def _possible(job_id: str) -> str:
+    """What cannot be an id is none of a job."""
+    try:
+        return check_id(job_id)
+    except serializers.ValidationError:
+        raise NotFound from None
 
 
 Act = Callable[[Queue, str, dict[str, Any]], State]
@@ -105,7 +115,7 @@ def _verb(operation: str, described: str, body: type[serializers.Serializer[Any]
     @extend_schema(operation_id=operation, description=described, tags=["Jobs"], request=body, responses=JobStateAnswer)
     def post(_: APIView, request: Request, job_queue_id: uuid.UUID, job_id: str) -> Response:
         queue = queue_in(request, job_queue_id)
-        state = act(queue, job_id, checked(body, request.data) if body else {})
+        state = act(queue, _possible(job_id), checked(body, request.data) if body else {})
         return Response(JobStateAnswer({"id": job_id, "status": state}).data)
 
     return type("JobVerbView", (APIView,), {"post": post})

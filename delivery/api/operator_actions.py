@@ -9,7 +9,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from delivery.models import OperatorAction
-from subscriptions.models import Subscription
 from tenants.api.event_types import ApplicationListQuery, application_asked_for
 from tenants.fields import checked
 from tenants.pages import Page
@@ -26,7 +25,7 @@ class OperatorActionAnswer(serializers.Serializer[Any]):
     actor = serializers.CharField(help_text="The name of a token and how it ends, or a person of the admin, or hook0.")
     action = serializers.CharField()
     reason = serializers.CharField()
-    subscription_id = serializers.UUIDField()
+    subscription_id = serializers.UUIDField(allow_null=True)
     lane_id = serializers.IntegerField(allow_null=True)
     details = serializers.JSONField()
 
@@ -39,10 +38,10 @@ class OperatorActionsView(APIView):
         responses=OperatorActionAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
-        """What was done to the queues of an application's subscriptions, the deleted ones included; latest first."""
-        theirs = Subscription.objects.filter(application_id=application_asked_for(request))
+        """What was done to the queues and the bulk loads of an application, the latest first."""
+        application_id = application_asked_for(request)
         query = checked(OperatorActionListQuery, request.query_params)
         narrowed = {name: query[name] for name in ("subscription_id", "lane_id") if name in query}
-        found = OperatorAction.objects.filter(subscription_id__in=theirs.values("id")).filter(**narrowed)
+        found = OperatorAction.objects.filter(application_id=application_id, **narrowed)
         page = Page(request, found, by=["-at", "-id"])
         return page.answer(OperatorActionAnswer(page.rows, many=True).data)

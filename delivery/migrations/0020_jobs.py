@@ -25,7 +25,7 @@ JOBS_WORD = (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("delivery", "0009_tallies_and_stuck_lanes"),
+        ("delivery", "0010_actions_of_applications"),
         ("tenants", "0003_staff_of_organizations"),
     ]
 

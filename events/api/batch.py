@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from events import hooks, limits
-from events.api.event import EventPost
+from events.api.event import TRACE_HEADERS, EventPost
 from events.ingest import Fate, Ingested, NewEvent, ingest
 from events.problems import TooManyEventsToday
 from events.reading import read_application, read_event, read_uuid, refusal
@@ -99,7 +99,7 @@ class BatchView(APIView):
     @extend_schema(
         operation_id="events.ingestBatch",
         tags=["Events"],
-        parameters=[BatchQuery],
+        parameters=[BatchQuery, *TRACE_HEADERS],
         request={"application/json": BatchPost, "application/x-ndjson": BatchEvent},
         responses=BatchAnswer,
     )

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -72,12 +72,29 @@ class IngestedEvent(serializers.Serializer[Any]):
     received_at = serializers.DateTimeField()
 
 
+TRACE_HEADERS = [
+    OpenApiParameter(
+        "traceparent",
+        str,
+        OpenApiParameter.HEADER,
+        description="The trace that what is sent belongs to, as the W3C writes it. Webhooks carry it on.",
+    ),
+    OpenApiParameter("tracestate", str, OpenApiParameter.HEADER, description="What goes with `traceparent`."),
+]
+
+
 class EventView(APIView):
     @raises(
         EventTypeDoesNotExist, EventInvalidPayloadContentType, EventInvalidBase64Payload, EventInvalidJsonPayload,
         EventAlreadyIngested, TooManyEventsToday,
     )  # fmt: skip
-    @extend_schema(operation_id="events.ingest", tags=["Events"], request=EventPost, responses={201: IngestedEvent})
+    @extend_schema(
+        operation_id="events.ingest",
+        tags=["Events"],
+        parameters=TRACE_HEADERS,
+        request=EventPost,
+        responses={201: IngestedEvent},
+    )
     def post(self, request: Request) -> Response:
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)

@@ -213,6 +213,10 @@ class HttpTargetAnswer(serializers.Serializer[Any]):
 class PullTargetAnswer(serializers.Serializer[Any]):
     type = serializers.ChoiceField(choices=["pull"], source="target_type")
     lease_seconds = serializers.IntegerField()
+    stream_url = serializers.SerializerMethodField(help_text="Where a consumer may stay connected.")
+
+    def get_stream_url(self, subscription: Subscription) -> str:
+        return f"{settings.STREAM_URL}/api/v1/subscriptions/{subscription.pk}/stream/"
 
 
 _TARGET_ANSWERS: dict[str, type[serializers.Serializer[Any]]] = {"http": HttpTargetAnswer, "pull": PullTargetAnswer}

@@ -3,8 +3,10 @@
 import base64
 import uuid
 from datetime import UTC, datetime
+from unittest.mock import ANY
 
 import pytest
+from django.conf import settings
 
 from delivery import maintenance
 from delivery.models import AttemptLog, RequestAttempt
@@ -44,7 +46,8 @@ def tell(api, verb, subscription, **said):
 
 def test_a_pull_subscription_has_a_lease_and_no_address(api, application):
     created = api.post("/subscriptions/", body(application, target={"type": "pull", "lease_seconds": 7})).json()
-    assert created["target"] == {"type": "pull", "lease_seconds": 7}
+    address = f"{settings.STREAM_URL}/api/v1/subscriptions/{created['subscription_id']}/stream/"
+    assert created["target"] == {"type": "pull", "lease_seconds": 7, "stream_url": address}
     assert created["max_in_flight"] == 1_000
     read = api.get(f"/subscriptions/{created['subscription_id']}/").json()
     assert read["target"] == created["target"]
@@ -54,7 +57,8 @@ def test_an_edit_between_http_and_pull_leaves_nothing_of_the_other(api, applicat
     http = {"type": "http", "method": "PUT", "url": "https://example.com/hook", "headers": {"x-a": "b"}}
     address = f"/subscriptions/{subscription}/"
     assert api.put(address, body(application, target=http)).json()["target"] == http
-    assert api.put(address, body(application)).json()["target"] == {"type": "pull", "lease_seconds": 30}
+    target = api.put(address, body(application)).json()["target"]
+    assert (target.pop("stream_url"), target) == (ANY, {"type": "pull", "lease_seconds": 30})
     assert api.put(address, body(application, target=http)).json()["max_in_flight"] == 32
 
 

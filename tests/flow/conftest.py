@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def running_product() -> Iterator[Product]:
         home = Path(folder)
         home.chmod(0o711)
         environment = {name: value for name, value in os.environ.items() if name not in theirs}
-        environment |= {"HOOK0_HOME": str(home), "HOOK0_PORT": str(three_free_ports())}
+        environment |= {"HOOK0_HOME": str(home), "HOOK0_PORT": str(four_free_ports())}
         process = subprocess.Popen(
             [sys.executable, "manage.py", "up"],
             cwd=ROOT,
@@ -84,15 +84,16 @@ def running_product() -> Iterator[Product]:
         assert code == 0, product.output
 
 
-def three_free_ports() -> int:
-    """The first of three ports in a row that nobody uses."""
+def four_free_ports() -> int:
+    """The first of four ports in a row that nobody uses."""
     while True:
-        with socket.socket() as first, socket.socket() as second, socket.socket() as third:
+        with ExitStack() as stack:
+            first, *others = [stack.enter_context(socket.socket()) for _ in range(4)]
             first.bind(("127.0.0.1", 0))
             port: int = first.getsockname()[1]
             try:
-                second.bind(("127.0.0.1", port + 1))
-                third.bind(("127.0.0.1", port + 2))
+                for distance, other in enumerate(others, start=1):
+                    other.bind(("127.0.0.1", port + distance))
             except (OSError, OverflowError):
                 continue
             return port

@@ -26,6 +26,7 @@ def site(tmp_path: Path) -> Site:
         bind="127.0.0.1",
         port=8000,
         metrics_port=8002,
+        stream_port=8003,
         metrics_folder=tmp_path / "metrics",
         public_url="http://127.0.0.1:8000",
         pumps=2,
@@ -119,18 +120,22 @@ def test_the_receiver_can_be_left_out(site: Site) -> None:
     assert [program.name for program in programs(without, env)] == [
         program.name for program in programs(site, env) if program.name != "receiver"
     ]
-    assert set(without.ports) == {8000, 8002}
+    assert set(without.ports) == {8000, 8002, 8003}
 
 
 @pytest.mark.parametrize(
-    ("metrics_port", "remedies"),
+    ("chosen", "remedies"),
     [
-        (8002, {8000: "HOOK0_PORT=8010", 8001: "HOOK0_PORT=8010", 8002: "HOOK0_PORT=8010"}),
-        (9000, {8000: "HOOK0_PORT=8010", 8001: "HOOK0_PORT=8010", 9000: "HOOK0_METRICS_PORT=9010"}),
+        ({}, {8002: "HOOK0_PORT=8010", 8003: "HOOK0_PORT=8010"}),
+        ({"metrics_port": 9000}, {9000: "HOOK0_METRICS_PORT=9010", 8003: "HOOK0_PORT=8010"}),
+        ({"stream_port": 9000}, {8002: "HOOK0_PORT=8010", 9000: "HOOK0_STREAM_PORT=9010"}),
     ],
 )
-def test_each_port_names_the_variable_that_moves_it(site: Site, metrics_port: int, remedies: dict[int, str]) -> None:
-    assert replace(site, metrics_port=metrics_port).ports == remedies
+def test_each_port_names_the_variable_that_moves_it(
+    site: Site, chosen: dict[str, int], remedies: dict[int, str]
+) -> None:
+    moved = "HOOK0_PORT=8010"
+    assert replace(site, **chosen).ports == {8000: moved, 8001: moved, **remedies}  # type: ignore[arg-type]
 
 
 def test_a_secret_key_in_the_environment_is_not_replaced(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

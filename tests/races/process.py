@@ -2,6 +2,7 @@
 
 process.py work MUTANT                          a pump and its reaper, for ever
 process.py publish APPLICATION SEED SECONDS     events for random keys, a line for each call
+process.py release                              the releases of bulk loads, for ever
 """
 
 import json
@@ -25,6 +26,7 @@ from django.db import Error, connection  # noqa: E402
 from delivery import maintenance, worker  # noqa: E402
 from delivery.claimed import Claimed  # noqa: E402
 from delivery.queue import Ended, Queue  # noqa: E402
+from events import release  # noqa: E402
 from events.ingest import NewEvent, ingest  # noqa: E402
 from tests.races.mutants import break_queue  # noqa: E402
 
@@ -57,6 +59,12 @@ def _reap() -> None:
     while True:
         _whatever_the_database_does(maintenance.reap)
         time.sleep(0.2)
+
+
+def release_loads() -> None:
+    while True:
+        _whatever_the_database_does(partial(release.work, stopping=lambda: False))
+        time.sleep(0.05)
 
 
 def publish(application: str, seed: str, seconds: str) -> None:
@@ -107,5 +115,5 @@ def _whatever_the_database_does(act: Callable[[], object]) -> bool:
 
 
 if __name__ == "__main__":
-    commands: dict[str, Callable[..., None]] = {"work": work, "publish": publish}
+    commands: dict[str, Callable[..., None]] = {"work": work, "publish": publish, "release": release_loads}
     commands[sys.argv[1]](*sys.argv[2:])

@@ -26,6 +26,7 @@ class Command(BaseCommand):
             bind=settings.BIND,
             port=settings.PORT,
             metrics_port=settings.METRICS_PORT,
+            stream_port=settings.STREAM_PORT,
             metrics_folder=Path(settings.METRICS_DIR or settings.HOME / "metrics"),
             public_url=settings.PUBLIC_URL,
             pumps=settings.DELIVERY_PROCESSES,
