@@ -54,4 +54,6 @@ class StreamIsElsewhere(Problem):
     is_hook0s = False
     status_code = 421
     title = "Streams are served elsewhere"
-    default_detail = "This server does not serve streams: connect to the `stream_url` of the subscription's target."
+    default_detail = (
+        "This server does not serve streams: connect to the `stream_url` of the subscription's target, or of the queue."
+    )

@@ -23,6 +23,7 @@ from django.http import HttpResponse  # noqa: E402
 from delivery.api.event_stream import EventStream  # noqa: E402
 from delivery.api.stream import STREAMS  # noqa: E402
 from delivery.database import connect  # noqa: E402
+from delivery.jobs import streams as job_streams  # noqa: E402
 from delivery.pull import look_for_work  # noqa: E402
 from delivery.streams import Streams  # noqa: E402
 from delivery.waking import Waker  # noqa: E402
@@ -81,12 +82,16 @@ class Door(BaseHandler):
             watcher.cancel()
             await response.events.aclose()
 
+    def _end(self) -> None:
+        self._streams.end()
+        job_streams.end_streams()
+
     async def _live(self, receive: Receive, send: Send) -> None:
         """The server ends when the last request has ended: streams are told as soon as it is asked to."""
         await receive()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):  # beside the server's own handlers, which are the loop's
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._streams.end))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(self._end))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._streams.close()

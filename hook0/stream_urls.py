@@ -2,12 +2,14 @@
 
 from django.urls import include, path, re_path
 
+from delivery.api.job_stream import JobStreamView
 from delivery.api.stream import StreamView
 from hook0 import urls
 from hook0.api import AnyOtherView, InstanceView
 
 api = [
     path("subscriptions/<uuid:subscription_id>/stream/", StreamView.as_view()),
+    path("job_queues/<uuid:job_queue_id>/stream/", JobStreamView.as_view()),
     path("instance/", InstanceView.as_view()),
 ]
 

@@ -22,6 +22,7 @@ from delivery.api.job_queue_verbs import (
     ResetRunningView,
 )
 from delivery.api.job_queues import JobQueuesView, JobQueueView
+from delivery.api.job_stream import JobStreamView
 from delivery.api.jobs import (
     AcknowledgeCancellationView,
     CompleteView,
@@ -146,6 +147,7 @@ api = [
     path("job_queues/<uuid:job_queue_id>/clean_up/", CleanUpView.as_view()),
     path("job_queues/<uuid:job_queue_id>/stats/", JobStatisticsView.as_view()),
     path("job_queues/<uuid:job_queue_id>/blocked_keys/", BlockedKeysView.as_view()),
+    path("job_queues/<uuid:job_queue_id>/stream/", JobStreamView.as_view()),
     path("job_queues/<uuid:job_queue_id>/jobs/", JobsView.as_view()),
     path("job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/", JobView.as_view()),
     path("job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/complete/", CompleteView.as_view()),

@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+from django.conf import settings
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -68,6 +69,10 @@ class JobQueueAnswer(serializers.Serializer[Any]):
     retry_limit = serializers.IntegerField(allow_null=True)
     retention_seconds = serializers.IntegerField(allow_null=True)
     created_at = serializers.DateTimeField()
+    stream_url = serializers.SerializerMethodField(help_text="Where a worker may stay connected.")
+
+    def get_stream_url(self, queue: JobQueue) -> str:
+        return f"{settings.STREAM_URL}/api/v1/job_queues/{queue.pk}/stream/"
 
 
 class JobQueueListQuery(ApplicationListQuery):

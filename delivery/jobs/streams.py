@@ -11,7 +11,7 @@ import threading
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -75,16 +75,25 @@ class Stream:
         with self._changed:
             return self._take() if self._batches or self._is_over else []
 
+    def put_back(self, jobs: list[Job]) -> None:
+        """These were taken, but did not get to their worker."""
+        with self._changed:
+            self._batches.appendleft(jobs)
+
+    def end(self, error: Exception | None = None) -> None:
+        """Let its reader come to the end. At once: the rest is left to `close`."""
+        with self._changed:
+            self._is_over = True
+            self._error = self._error or error
+            self._tell()
+
     def close(self, error: Exception | None = None) -> None:
         """What was assigned and not handed out goes back, and can be assigned to others."""
         _hub(os.getpid()).remove(self)
+        self.end(error)
         with self._changed:
-            if self._is_over:
-                return
-            self._is_over, self._error = True, error
             left = [job for batch in self._batches for job in batch]
             self._batches.clear()
-            self._tell()
         self._give_back(left)
 
     # --- said by the thread that hears, and the one that assigns
@@ -117,7 +126,7 @@ class Stream:
         return False
 
     def _take(self) -> list[Job]:
-        if self._batches:
+        if self._batches and not self._is_over:
             return self._batches.popleft()
         if self._error:
             raise self._error
@@ -127,7 +136,9 @@ class Stream:
         self._changed.notify_all()
         self.on_change()
 
-    def _give_back(self, jobs: Iterable[Job]) -> None:
+    def _give_back(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
         try:
             self._source.give_back([job.id for job in jobs], stream=self.id, error=NOT_HANDED_OUT)
         except (DatabaseError, InterfaceError) as problem:
@@ -164,6 +175,12 @@ class Hub:
             if not self._wakes:
                 self._waker = None  # its threads end by themselves
                 self._changed.notify_all()
+
+    def end(self) -> None:
+        with self._changed:
+            streams = list(self._wakes)
+        for stream in streams:
+            stream.end()
 
     def _hear(self, stream: Stream, told: str) -> None:
         if stream.hear(told):
@@ -214,6 +231,11 @@ def _hub(_process: int) -> Hub:
     return Hub()
 
 
+def end_streams() -> None:
+    """Let all readers of this process come to their ends."""
+    _hub(os.getpid()).end()
+
+
 def open_stream(stream: Stream) -> None:
     """Let it have jobs from now on."""
     _hub(os.getpid()).add(stream)
@@ -224,12 +246,16 @@ class AsyncStream:
 
     def __init__(self, open_: Callable[[], Stream]) -> None:
         self._open = open_
+        self._stream: Stream
+        self._is_open = self._is_over = False
 
     async def __aenter__(self) -> Self:
         self._loop, self._changed = asyncio.get_running_loop(), asyncio.Event()
-        self._stream = await asyncio.to_thread(self._open)
+        self._stream = self._open()
         self._stream.on_change = self._tell
-        self._changed.set()
+        self._is_open = True
+        if self._is_over:
+            self._stream.end()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -237,6 +263,16 @@ class AsyncStream:
 
     def __aiter__(self) -> Self:
         return self
+
+    def put_back(self, jobs: list[Job]) -> None:
+        """These were taken, but did not get to their worker."""
+        self._stream.put_back(jobs)
+
+    def end(self) -> None:
+        """Let its reader come to the end, from whatever thread, and even before it has begun."""
+        self._is_over = True
+        if self._is_open:
+            self._stream.end()
 
     async def __anext__(self) -> list[Job]:
         while True:

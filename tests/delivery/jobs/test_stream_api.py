@@ -1,0 +1,68 @@
+"""`/job_queues/{id}/stream/` as workers see it: the real server of the product, over real sockets."""
+
+import json
+import signal
+
+import pytest
+import requests
+
+from delivery.jobs import State
+from tests.clients import problem
+from tests.delivery.jobs.conftest import enqueue
+from tests.delivery.jobs.test_streams import wait_until
+from tests.delivery.test_stream_api import SECONDS, events, running_server, server, token
+
+__all__ = ["server", "token"]
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def connect(address, jobs, token, **query):
+    headers = {"Authorization": f"Bearer {token}"}
+    address = f"{address}/api/v1/job_queues/{jobs.id}/stream/"
+    return requests.get(address, params={"assignee": "me", **query}, headers=headers, stream=True, timeout=SECONDS)
+
+
+def messages(answer):
+    return (json.loads(each["data"]) for each in events(answer) if each["event"] == "message")
+
+
+def test_jobs_are_sent_as_they_come_and_up_to_the_places(api, jobs, server, token):
+    there = enqueue(jobs, tags=["gpu"], definition=b'{"width": 320}')
+    enqueue(jobs, tags=["other"])
+    with connect(server, jobs, token, tags="gpu", max_assigned=2) as answer:
+        coming = messages(answer)
+        job = next(coming)
+        assert job.items() >= {"id": there, "status": "RUNNING", "definition": {"width": 320}, "assignee": "me"}.items()
+        later = [enqueue(jobs, tags=["gpu"]) for _ in range(2)]
+        assert next(coming)["id"] == later[0]
+        assert jobs.get(later[1]).status == State.INITIAL_PENDING
+        done = api.post(f"/job_queues/{jobs.id}/jobs/{there}/complete/", {"result": 1})
+        assert done.json()["status"] == "COMPLETED"
+        assert next(coming)["id"] == later[1]
+    assert jobs.get(later[1]).status == State.RUNNING
+
+
+def test_a_server_that_is_asked_to_end_ends_its_streams(jobs, token):
+    with running_server() as (port, process), connect(f"http://127.0.0.1:{port}", jobs, token) as answer:
+        coming = events(answer)
+        assert next(coming)["event"] == "ping"
+        process.send_signal(signal.SIGTERM)
+        assert list(coming) == []
+        assert process.wait(SECONDS) == 0
+
+
+def test_a_worker_that_goes_leaves_its_stream(jobs, server, token):
+    with connect(server, jobs, token, max_assigned=1) as answer:
+        assert next(events(answer))["event"] == "ping"
+    job = enqueue(jobs)
+    with connect(server, jobs, token, assignee="another") as answer:
+        wait_until(lambda: jobs.get(job).assignee == "another" or jobs.get(job).status == State.FAILED_RETRY)
+        if jobs.get(job).status == State.FAILED_RETRY:  # it was assigned to who had gone just then
+            wait_until(lambda: jobs.get(job).assignee == "another")
+
+
+def test_who_asks_for_what_will_not_do_is_told(api, jobs, server, token):
+    refused = connect(server, jobs, token, max_assigned=0)
+    assert (refused.status_code, list(refused.json()["validation"])) == (422, ["max_assigned"])
+    assert connect(server, jobs, "nonsense").status_code == 403
+    problem(api.get(f"/job_queues/{jobs.id}/stream/", assignee="me"), 421, "StreamIsElsewhere")
