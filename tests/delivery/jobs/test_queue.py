@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from rest_framework.serializers import ValidationError
 
 from delivery.jobs import Queue, State, Statistics
@@ -210,6 +210,15 @@ def test_of_a_key_one_runs_at_a_time_in_order(fifo: Queue):
     assert claimed(fifo) == []  # its worker may still be at it
     fifo.acknowledge_cancellation(a2, was_executing=True)
     assert claimed(fifo) == [a3]
+
+
+@pytest.mark.parametrize("has_turn", [True, False])
+def test_the_database_holds_that_one_of_a_key_runs(fifo: Queue, has_turn):
+    enqueue(fifo, key="a")
+    second = enqueue(fifo, key="a")
+    claimed(fifo)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        StoredJob.objects.filter(job_id=second).update(status=State.RUNNING, has_turn=has_turn)
 
 
 def test_a_job_that_is_tried_again_holds_its_key(fifo: Queue):
