@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from delivery.audit import Operator
+from delivery.jobs import NewJob, Queue
+from delivery.jobs.queues import create_queue
 from delivery.lanes import pause, skip_head
 from delivery.models import Lane
 from delivery.tallies import count_tries
@@ -41,5 +43,9 @@ def make_scene(pump: Any, receiver: Any, *, name: str = "Shop") -> Application:
     create_service_token(application.organization, name="Spare")
     replays.start(application_id=application.pk, since=datetime.now(UTC) - timedelta(hours=1), only_failed=False, by=by)
     BulkLoad.objects.create(application=application)
+    jobs = Queue(create_queue(application.id, "jobs", is_fifo=True, retry_limit=0))
+    jobs.enqueue(NewJob("blocks", key="a", definition=b'{"width": 320}', tags=["gpu"]))
+    jobs.claim("worker-1")
+    jobs.fail("blocks", "<b>no</b>")
     count_tries()
     return application
