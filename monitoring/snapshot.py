@@ -22,7 +22,7 @@ from monitoring.models import Snapshot
 
 SQL = Path(__file__).parent / "sql"
 STATEMENTS = (
-    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "workers", "circuits", "jobs",
+    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "workers", "circuits", "jobs", "job_queues",
     "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
 )  # fmt: skip
 INTERVAL_SECONDS = 5.0

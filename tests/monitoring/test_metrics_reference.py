@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db.models.functions import Now
 from prometheus_client import Counter, Histogram
 
+from delivery.jobs.queues import create_queue
 from delivery.models import Lane
 from events.models import BulkLoad
 from monitoring import counters
@@ -32,6 +33,7 @@ def test_the_page_has_every_metric_with_its_labels_and_no_other():
     make_fifo(application)
     publish(application)
     BulkLoad.objects.create(application=application)
+    create_queue(application.id, "jobs")
     Lane.objects.update(since=Now() - timedelta(minutes=1))
     tables = TableCollector()
     tables.look()

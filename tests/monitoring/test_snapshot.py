@@ -11,6 +11,10 @@ from django.db.models.functions import Now
 
 from delivery import maintenance
 from delivery.audit import Operator
+from delivery.jobs import NewJob
+from delivery.jobs import Queue as JobQueue
+from delivery.jobs.models import StoredJob
+from delivery.jobs.queues import create_queue
 from delivery.lanes import pause
 from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
 from events.models import BulkLoad
@@ -48,6 +52,7 @@ def hold(lane: Lane, phase: Phase, *, minutes: float, tries: int) -> None:
 def test_every_gauge_has_a_statement_and_every_value_a_gauge(application):
     make_fifo(application)
     BulkLoad.objects.create(application=application)
+    create_queue(application.id, "jobs")
     publish(application)
     assert {sample.name for sample in snapshot.take()} == set(gauges.GAUGES)
 
@@ -190,6 +195,22 @@ def test_bulk_loads_show_how_far_they_are(application):
     assert taken("hook0_bulk_load_released_ratio") == {(str(under_way.id),): 0.4}
     assert taken("hook0_bulk_load_rows_merged") == {(str(under_way.id),): 12}
     assert taken("hook0_bulk_load_events_released") == {(str(under_way.id),): 4}
+
+
+def test_jobs_that_are_not_over_are_counted_by_queue_and_state(application, settings):
+    settings.METRICS_SUBSCRIPTIONS = 1
+    shown, *others = [JobQueue(create_queue(application.id, name)) for name in ("a", "b", "c")]
+    for queue in (shown, *others):
+        queue.enqueue_many([NewJob("first"), NewJob("second"), NewJob("third")])
+        queue.claim("worker")
+        queue.complete("first")
+    StoredJob.objects.filter(queue=shown.id, job_id="second").update(created_at=Now() - timedelta(minutes=1))
+    counted, oldest = taken("hook0_queue_jobs"), taken("hook0_queue_jobs_oldest_seconds")
+    assert counted[str(shown.id), "INITIAL_PENDING"] == 2
+    assert (counted["other", "INITIAL_PENDING"], counted["other", "RUNNING"]) == (4, 0)
+    assert sum(counted.values()) == 6
+    assert 60 <= oldest[str(shown.id), "INITIAL_PENDING"] < 120
+    assert oldest["other", "EXHAUSTED"] == 0
 
 
 def test_the_days_of_the_log_reach_ahead(db):
