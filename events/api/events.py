@@ -5,7 +5,7 @@ import uuid
 from typing import Any
 
 from django.db.models import Q, QuerySet
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,25 +19,12 @@ from subscriptions.api.views import require_subscription
 from subscriptions.matching import is_wildcard
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import operator_of, require_application
-from tenants.fields import CommaList, checked
+from tenants.fields import CommaList, Label, checked
 from tenants.pages import Page
 from tenants.problems import NotFound
 
 PAGE = 100
 UNKNOWN_IP = "0.0.0.0"  # noqa: S104 - clients of Hook0 read an address wherever an event came from
-
-
-@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
-class Label(serializers.CharField):
-    """`key:value`, as a pair."""
-
-    default_error_messages = {"invalid": "This must be `key:value`."}
-
-    def to_internal_value(self, data: Any) -> Any:
-        key, colon, value = super().to_internal_value(data).partition(":")
-        if not (key and colon and value):
-            self.fail("invalid")
-        return key, value
 
 
 class EventsQuery(ApplicationListQuery):
