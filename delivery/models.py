@@ -42,6 +42,7 @@ class Lane(models.Model):
     lease_until = models.DateTimeField(null=True)
     tries = models.SmallIntegerField(db_default=0, help_text="Of the head, the running one included.")
     since = models.DateTimeField(null=True, help_text="When the head first failed, or the lane was stopped.")
+    announced_since = models.DateTimeField(null=True, help_text="The `since` of the last block that was announced.")
     current_request_attempt_id = models.UUIDField(null=True, help_text="The delivery that holds the lane back.")
     last_completed_event_created_at = models.DateTimeField(null=True)
     updated_at = models.DateTimeField(db_default=Now())
@@ -57,6 +58,12 @@ class Lane(models.Model):
             models.Index(fields=["subscription"], name="lane_paused", condition=Q(phase=Phase.PAUSED)),
             # retry_blocked.sql, and the list of blocked keys, longest first
             models.Index(fields=["subscription", "since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
+            # events.announcements
+            models.Index(
+                fields=["since"],
+                name="lane_unannounced",
+                condition=Q(phase=Phase.BLOCKED) & (Q(announced_since=None) | ~Q(announced_since=F("since"))),
+            ),
             # the admin's list of what is stuck, longest first; a lane that moves is not in it
             models.Index(fields=["since", "id"], name="lane_stuck", condition=Q(since__isnull=False)),
         ]
@@ -228,10 +235,13 @@ class DeadLetter(models.Model):
     last_http_status = models.SmallIntegerField(null=True)
     created_at = models.DateTimeField(help_text="When the delivery was made.")
     died_at = models.DateTimeField(db_default=Now())
+    is_announced = models.BooleanField(db_default=False)
 
     class Meta:
         db_table = "dead_letter"
         indexes = [
+            # events.announcements
+            models.Index(fields=["died_at", "id"], name="dead_letter_unannounced", condition=Q(is_announced=False)),
             models.Index(fields=["subscription", "-died_at", "-id"], name="dead_letter_by_age"),
             # delete_events.sql: an event is kept for as long as a dead letter needs it
             models.Index(fields=["event"], name="dead_letter_event"),

@@ -14,6 +14,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "pumps": {"task": "delivery.tasks.forget_pumps", "schedule": 600.0, "options": {"expires": 600.0}},
     "lanes": {"task": "monitoring.tasks.report_held_lanes", "schedule": 30.0, "options": {"expires": 30.0}},
     "release": {"task": "events.tasks.release_bulk_loads", "schedule": 0.5, "options": {"expires": 0.5}},
+    "announce": {"task": "events.tasks.announce", "schedule": 1.0, "options": {"expires": 1.0}},
     "tallies": {"task": "delivery.tasks.count_tries", "schedule": 60.0, "options": {"expires": 60.0}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",

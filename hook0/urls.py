@@ -10,7 +10,7 @@ from delivery.api.dead_letters import (
     DeadLettersView,
     DeadLetterView,
 )
-from delivery.api.deliveries import CancelView
+from delivery.api.deliveries import CancelView, DeliveryStatsView
 from delivery.api.lanes import (
     LanePauseView,
     LanePurgeView,
@@ -37,6 +37,7 @@ from events.api.bulk_loads import (
 from events.api.event import EventView
 from events.api.events import EventsView, OneEventView, ReplayEventView
 from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
+from events.api.keys import KeysView, KeyView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.api.replays import ReplaysView, ReplayView
 from events.api.trials import SubscriptionTestView
@@ -110,9 +111,12 @@ api = [
     path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
     path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
     path("deliveries/cancel/", CancelView.as_view()),
+    path("deliveries/stats/", DeliveryStatsView.as_view()),
     path("deliveries/ack/", AckView.as_view()),
     path("deliveries/nack/", NackView.as_view()),
     path("deliveries/extend/", ExtendView.as_view()),
+    path("keys/", KeysView.as_view()),
+    path("keys/<int:key_id>/", KeyView.as_view()),
     path("replays/", ReplaysView.as_view()),
     path("replays/<uuid:replay_id>/", ReplayView.as_view()),
     path("bulk_loads/", BulkLoadsView.as_view()),

@@ -15,7 +15,8 @@ from tests.factories import EVENT_TYPE, make_application
 METHODS = {"get", "post", "put", "delete"}
 TABLES = (
     "application, application_secret, service_token, event_type, subscription, subscription_state, event,"
-    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load"
+    " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load,"
+    " undelivered"
 )
 # What answers about the caller, whatever it is asked for.
 ABOUT_ONESELF = {"GET /api/v1/organizations/"}
