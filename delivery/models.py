@@ -194,6 +194,28 @@ class AttemptLog(models.Model):
         return str(self.id)
 
 
+class AttemptProgress(models.Model):
+    """How far a consumer that pulls says it has come with a try. Kept for a day."""
+
+    id = models.UUIDField(primary_key=True, help_text="The request attempt's.")
+    percent = models.SmallIntegerField(null=True)
+    stage = models.CharField(max_length=200, null=True)
+    events_count = models.BigIntegerField(null=True)
+    reported_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "attempt_progress"
+        indexes = [models.Index(fields=["reported_at"], name="attempt_progress_by_age")]  # delivery.progress.forget
+        constraints = [
+            models.CheckConstraint(condition=Q(percent__gte=0, percent__lte=100), name="percent_within_bounds")
+        ]
+
+    def __str__(self) -> str:
+        percent = "" if self.percent is None else f"{self.percent} %"
+        events = "" if self.events_count is None else f"{self.events_count} events"
+        return ", ".join(part for part in (percent, self.stage, events) if part)
+
+
 class Tally(models.Model):
     """How many tries of a subscription ended so, in ten minutes: what charts are made of. Kept for two days."""
 

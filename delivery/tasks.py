@@ -4,7 +4,7 @@ import time
 
 from celery import shared_task
 
-from delivery import maintenance, tallies, worker
+from delivery import maintenance, progress, tallies, worker
 from delivery.stopping import stopping
 
 LINGER_SECONDS = 1.0
@@ -29,8 +29,9 @@ def reap() -> None:
 
 @shared_task
 def forget_pumps() -> None:
-    """Forget the pumps that are no more."""
+    """Forget the pumps that are no more, and how far tries had come that are long over."""
     maintenance.forget_pumps()
+    progress.forget()
 
 
 @shared_task

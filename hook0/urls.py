@@ -23,7 +23,7 @@ from delivery.api.lanes import (
     LaneView,
 )
 from delivery.api.operator_actions import OperatorActionsView
-from delivery.api.pull import AckView, ExtendView, NackView, PollView
+from delivery.api.pull import AckView, ExtendView, NackView, PollView, ProgressView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from delivery.api.signing_secrets import RotateSecretView
 from delivery.api.stream import StreamView
@@ -115,6 +115,7 @@ api = [
     path("deliveries/ack/", AckView.as_view()),
     path("deliveries/nack/", NackView.as_view()),
     path("deliveries/extend/", ExtendView.as_view()),
+    path("deliveries/progress/", ProgressView.as_view()),
     path("keys/", KeysView.as_view()),
     path("keys/<int:key_id>/", KeyView.as_view()),
     path("replays/", ReplaysView.as_view()),
