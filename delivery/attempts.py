@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Collection, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
@@ -11,7 +11,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from delivery.attempt_ids import FIRST, LAST, delivery_id_of, made_at
-from delivery.models import AttemptLog
+from delivery.models import AttemptLog, AttemptProgress
+from delivery.progress import progress_of
 from delivery.statements import statement
 
 State = Literal["waiting", "pending", "in_progress", "successful", "failed"]
@@ -71,6 +72,7 @@ class Attempt:
     error_name: str | None
     http_status: int | None
     state: State
+    progress: AttemptProgress | None = None
 
     @property
     def delivery_id(self) -> uuid.UUID:
@@ -120,7 +122,15 @@ def find_attempts(sought: Sought, *, most: int) -> list[Attempt]:
         if sought.event_id is None:
             cursor.execute(_WALK)
         cursor.execute(statement("list_attempts"), parameters)
-        return [Attempt(*row) for row in cursor.fetchall()]
+        found = [Attempt(*row) for row in cursor.fetchall()]
+    return _with_progress(found)
+
+
+def _with_progress(attempts: Sequence[Attempt]) -> list[Attempt]:
+    """Those under way with what their consumers have reported."""
+    under_way = [each.id for each in attempts if each.state == "in_progress"]
+    reported = progress_of(under_way) if under_way else {}
+    return [replace(each, progress=reported[each.id]) if each.id in reported else each for each in attempts]
 
 
 def find_ended(attempt: uuid.UUID) -> AttemptLog | None:

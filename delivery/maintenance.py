@@ -50,11 +50,11 @@ def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
             .select_related("state")
         )
         for subscription in failing:
-            subscription.is_enabled = False
+            subscription.is_enabled = subscription.is_end_announced = False
             subscription.disabled_reason = (
                 f"Every request has failed since {subscription.state.failing_since:%F %H:%M} UTC"
             )
-            subscription.save(update_fields=["is_enabled", "disabled_reason", "updated_at"])
+            subscription.save(update_fields=["is_enabled", "is_end_announced", "disabled_reason", "updated_at"])
             reason = Operator("hook0", subscription.disabled_reason)
             record(reason, "disable_subscription", subscription_id=subscription.pk)
             ids = {"subscription_id": str(subscription.pk), "application_id": str(subscription.application_id)}

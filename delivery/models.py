@@ -44,6 +44,7 @@ class Lane(models.Model):
     lease_until = models.DateTimeField(null=True)
     tries = models.SmallIntegerField(db_default=0, help_text="Of the head, the running one included.")
     since = models.DateTimeField(null=True, help_text="When the head first failed, or the lane was stopped.")
+    announced_since = models.DateTimeField(null=True, help_text="The `since` of the last block that was announced.")
     current_request_attempt_id = models.UUIDField(null=True, help_text="The delivery that holds the lane back.")
     last_completed_event_created_at = models.DateTimeField(null=True)
     updated_at = models.DateTimeField(db_default=Now())
@@ -59,6 +60,12 @@ class Lane(models.Model):
             models.Index(fields=["subscription"], name="lane_paused", condition=Q(phase=Phase.PAUSED)),
             # retry_blocked.sql, and the list of blocked keys, longest first
             models.Index(fields=["subscription", "since", "id"], name="lane_blocked", condition=Q(phase=Phase.BLOCKED)),
+            # events.announcements
+            models.Index(
+                fields=["since"],
+                name="lane_unannounced",
+                condition=Q(phase=Phase.BLOCKED) & (Q(announced_since=None) | ~Q(announced_since=F("since"))),
+            ),
             # the admin's list of what is stuck, longest first; a lane that moves is not in it
             models.Index(fields=["since", "id"], name="lane_stuck", condition=Q(since__isnull=False)),
         ]
@@ -189,6 +196,28 @@ class AttemptLog(models.Model):
         return str(self.id)
 
 
+class AttemptProgress(models.Model):
+    """How far a consumer that pulls says it has come with a try. Kept for a day."""
+
+    id = models.UUIDField(primary_key=True, help_text="The request attempt's.")
+    percent = models.SmallIntegerField(null=True)
+    stage = models.CharField(max_length=200, null=True)
+    events_count = models.BigIntegerField(null=True)
+    reported_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "attempt_progress"
+        indexes = [models.Index(fields=["reported_at"], name="attempt_progress_by_age")]  # delivery.progress.forget
+        constraints = [
+            models.CheckConstraint(condition=Q(percent__gte=0, percent__lte=100), name="percent_within_bounds")
+        ]
+
+    def __str__(self) -> str:
+        percent = "" if self.percent is None else f"{self.percent} %"
+        events = "" if self.events_count is None else f"{self.events_count} events"
+        return ", ".join(part for part in (percent, self.stage, events) if part)
+
+
 class Tally(models.Model):
     """How many tries of a subscription ended so, in ten minutes: what charts are made of. Kept for two days."""
 
@@ -230,10 +259,13 @@ class DeadLetter(models.Model):
     last_http_status = models.SmallIntegerField(null=True)
     created_at = models.DateTimeField(help_text="When the delivery was made.")
     died_at = models.DateTimeField(db_default=Now())
+    is_announced = models.BooleanField(db_default=False)
 
     class Meta:
         db_table = "dead_letter"
         indexes = [
+            # events.announcements
+            models.Index(fields=["died_at", "id"], name="dead_letter_unannounced", condition=Q(is_announced=False)),
             models.Index(fields=["subscription", "-died_at", "-id"], name="dead_letter_by_age"),
             # delete_events.sql: an event is kept for as long as a dead letter needs it
             models.Index(fields=["event"], name="dead_letter_event"),

@@ -4,7 +4,7 @@ import time
 
 from celery import shared_task
 
-from delivery import maintenance, tallies, worker
+from delivery import maintenance, progress, tallies, worker
 from delivery.jobs.maintenance import clean_up_jobs as delete_old_jobs
 from delivery.jobs.maintenance import take_lapsed_jobs
 from delivery.stopping import stopping
@@ -38,8 +38,9 @@ def clean_up_jobs() -> None:
 
 @shared_task
 def forget_pumps() -> None:
-    """Forget the pumps that are no more."""
+    """Forget the pumps that are no more, and how far tries had come that are long over."""
     maintenance.forget_pumps()
+    progress.forget()
 
 
 @shared_task

@@ -34,6 +34,7 @@ class NewEvent:
     priority: int = 100
     deliver_at: datetime | None = None
     backoff_schedule: list[int] | None = None
+    keys_if_undelivered: list[list[str]] | None = None
     ip: str | None = None
     traceparent: str | None = None
     tracestate: str | None = None
@@ -66,7 +67,7 @@ ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(ingest)
 
 def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:
     with transaction.atomic(durable=True) if settings.QUOTAS_ENFORCED else nullcontext():
-        stored, dispatched = publish(application_id, _json(events))
+        stored, dispatched = publish(application_id, as_json(events))
         ingested = list(_fates(stored))
         if settings.QUOTAS_ENFORCED:
             spend(application_id, sum(each.fate is Fate.CREATED for each in ingested))
@@ -86,7 +87,7 @@ def _fates(stored: Sequence[Stored]) -> Iterator[Ingested]:
         yield Ingested(each.event_id, fate, each.received_at)
 
 
-def _json(events: Sequence[NewEvent]) -> str:
+def as_json(events: Sequence[NewEvent]) -> str:
     """All events as one parameter: ten times cheaper than a list of values for each."""
     return orjson.dumps(events, default=_base64).decode()
 

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from delivery.models import DeadLetter
 from subscriptions.models import Subscription
 from tenants.ids import new_id
 from tenants.models import Application
@@ -31,6 +32,7 @@ class Event(models.Model):
     priority = models.SmallIntegerField(db_default=100)
     deliver_at = models.DateTimeField(null=True)
     backoff_schedule = ArrayField(models.IntegerField(), null=True, help_text="Waits between tries, in ms.")
+    keys_if_undelivered = models.JSONField(null=True, help_text="Under which paths it is kept if it is given up.")
     traceparent = models.CharField(max_length=55, null=True, help_text="The trace it belongs to, as the W3C writes it.")
     tracestate = models.CharField(max_length=512, null=True)
 
@@ -296,3 +298,34 @@ class ReleasePace(models.Model):
 
     def __str__(self) -> str:
         return str(self.pace)
+
+
+class Undelivered(models.Model):
+    """An event that was given up, under a key that it had named for this: a path of words. The latest counts."""
+
+    application = models.ForeignKey(Application, models.CASCADE, related_name="+", db_index=False)
+    path = ArrayField(models.CharField(max_length=100, db_collation="C"))
+    event_id = models.UUIDField()
+    event_type = models.CharField(max_length=200)
+    payload = models.BinaryField()
+    payload_content_type = models.CharField(max_length=100)
+    subscription = models.ForeignKey(
+        Subscription, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    reason = models.CharField(max_length=16, choices=DeadLetter.Reason)
+    stored_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        db_table = "undelivered"
+        verbose_name = verbose_name_plural = "undelivered"
+        indexes = [
+            # the oldest, where there are more than an application may have
+            models.Index(fields=["application", "stored_at"], name="undelivered_by_age"),
+        ]
+        constraints = [
+            # the list of the API, by prefix
+            models.UniqueConstraint(fields=["application", "path"], name="undelivered_once_per_path"),
+        ]
+
+    def __str__(self) -> str:
+        return "/".join(self.path)

@@ -14,6 +14,7 @@ from events.ingest import NewEvent
 from events.payload import decode_payload
 from events.tracing import NO_TRACE, Trace
 from tenants.ids import new_id
+from tenants.models import RESERVED_SERVICE
 from tenants.problems import Validation
 
 Complaints = dict[str, list[dict[str, Any]]]
@@ -152,6 +153,21 @@ def _numbers(check: Callable[[Any], int], *, most: int) -> Callable[[Any], list[
     return check_all
 
 
+def _paths(value: Any) -> list[list[str]]:
+    if not isinstance(value, list):
+        raise _Complaint("not_a_list", "This must be a list of keys, each a list of words.")
+    if len(value) > limits.KEYS_IF_UNDELIVERED:
+        most = limits.KEYS_IF_UNDELIVERED
+        raise _Complaint("max_length", f"This must have at most {most} entries.", max=most)
+    return [_path(path) for path in value]
+
+
+def _path(value: Any) -> list[str]:
+    if not isinstance(value, list) or not 1 <= len(value) <= limits.KEY_PARTS:
+        raise _Complaint("not_a_key", f"A key must be a list of 1 to {limits.KEY_PARTS} words.", max=limits.KEY_PARTS)
+    return [_word(word) for word in value]
+
+
 def _moment(value: Any) -> datetime:
     if isinstance(value, str) and _MOMENT.fullmatch(value):
         try:
@@ -172,14 +188,25 @@ def _is_text(value: str) -> bool:
     return True
 
 
+_type_name = _text(limits.EVENT_TYPE_CHARACTERS, forbidden=_CONTROL)
+
+
+def _event_type(value: Any) -> str:
+    if (name := _type_name(value)).startswith(_RESERVED):
+        raise _Complaint("reserved", f"Event types that begin with {_RESERVED} are for events of hook0's own.")
+    return name
+
+
+_RESERVED = f"{RESERVED_SERVICE}."
 _FAR = timedelta(milliseconds=limits.DELAY_MS)
+_word = _text(limits.KEY_CHARACTERS, forbidden=_CONTROL)
 _NO_UUID = refusal("invalid", "This must be a UUID.")
 _NULL = refusal("null", "This must not be null.")
 _MISSING = refusal("required", "This is required.")
 _REQUIRED = {"event_type", "payload", "payload_content_type", "labels", "occurred_at"}
 _FIELDS: dict[str, Callable[[Any], Any]] = {
     "event_id": _identifier,
-    "event_type": _text(limits.EVENT_TYPE_CHARACTERS, forbidden=_CONTROL),
+    "event_type": _event_type,
     "payload": _text(limits.PAYLOAD_CHARACTERS, least=0),
     "payload_content_type": _text(limits.CONTENT_TYPE_CHARACTERS),
     "labels": _strings(1, limits.LABEL_ENTRIES),
@@ -190,4 +217,5 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "delay_ms": _number(0, limits.DELAY_MS),
     "deliver_at": _moment,
     "backoff_schedule": _numbers(_number(0, limits.BACKOFF_MS), most=limits.BACKOFF_ENTRIES),
+    "keys_if_undelivered": _paths,
 }

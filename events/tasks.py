@@ -5,7 +5,7 @@ import time
 from celery import shared_task
 
 from delivery.stopping import stopping
-from events import bulk_loads, leftovers, per_day, release, replays, retention
+from events import announcements, bulk_loads, leftovers, per_day, release, replays, retention
 
 # Short: who gives back the work of dead pumps waits in the same queue.
 SHIFT_SECONDS = 0.5
@@ -26,6 +26,12 @@ def release_bulk_loads() -> None:
     bulk_loads.cancel_those_of_deleted_applications()
     leftovers.tidy(stopping=lambda: stopping() or time.monotonic() > shift_ends - RELEASE_SECONDS / 2)
     release.work(stopping=lambda: stopping() or time.monotonic() > shift_ends)
+
+
+@shared_task
+def announce() -> None:
+    """Tell what has gone wrong, and what has recovered, to whoever subscribes to that."""
+    announcements.announce()
 
 
 @shared_task

@@ -15,6 +15,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "lanes": {"task": "monitoring.tasks.report_held_lanes", "schedule": 30.0, "options": {"expires": 30.0}},
     "release": {"task": "events.tasks.release_bulk_loads", "schedule": 0.5, "options": {"expires": 0.5}},
     "jobs": {"task": "delivery.tasks.clean_up_jobs", "schedule": 60.0, "options": {"expires": 60.0}},
+    "announce": {"task": "events.tasks.announce", "schedule": 1.0, "options": {"expires": 1.0}},
     "tallies": {"task": "delivery.tasks.count_tries", "schedule": 60.0, "options": {"expires": 60.0}},
     "partitions": {
         "task": "delivery.tasks.keep_partitions",

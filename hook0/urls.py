@@ -10,7 +10,7 @@ from delivery.api.dead_letters import (
     DeadLettersView,
     DeadLetterView,
 )
-from delivery.api.deliveries import CancelView
+from delivery.api.deliveries import CancelView, DeliveryStatsView
 from delivery.api.job_queue_verbs import (
     BlockedKeysView,
     ClaimView,
@@ -27,11 +27,11 @@ from delivery.api.jobs import (
     AcknowledgeCancellationView,
     CompleteView,
     FailView,
+    JobProgressView,
     JobRetryView,
     JobsView,
     JobView,
     MarkUnknownStoppedView,
-    ProgressView,
     StopView,
     StopWithRetryView,
 )
@@ -47,7 +47,7 @@ from delivery.api.lanes import (
     LaneView,
 )
 from delivery.api.operator_actions import OperatorActionsView
-from delivery.api.pull import AckView, ExtendView, NackView, PollView
+from delivery.api.pull import AckView, ExtendView, NackView, PollView, ProgressView
 from delivery.api.request_attempts import RequestAttemptsView, RequestAttemptView, ResponseView, RetryView
 from delivery.api.signing_secrets import RotateSecretView
 from delivery.api.stream import StreamView
@@ -61,6 +61,7 @@ from events.api.bulk_loads import (
 from events.api.event import EventView
 from events.api.events import EventsView, OneEventView, ReplayEventView
 from events.api.events_per_day import ApplicationEventsPerDayView, OrganizationEventsPerDayView
+from events.api.keys import KeysView, KeyView
 from events.api.payload_content_types import PayloadContentTypesView
 from events.api.replays import ReplaysView, ReplayView
 from events.api.trials import SubscriptionTestView
@@ -134,6 +135,7 @@ api = [
     path("dead_letters/<uuid:dead_letter_id>/", DeadLetterView.as_view()),
     path("dead_letters/<uuid:dead_letter_id>/requeue/", DeadLetterRequeueView.as_view()),
     path("deliveries/cancel/", CancelView.as_view()),
+    path("deliveries/stats/", DeliveryStatsView.as_view()),
     path("deliveries/ack/", AckView.as_view()),
     path("deliveries/nack/", NackView.as_view()),
     path("deliveries/extend/", ExtendView.as_view()),
@@ -159,8 +161,11 @@ api = [
         "job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/acknowledge_cancellation/",
         AcknowledgeCancellationView.as_view(),
     ),
-    path("job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/progress/", ProgressView.as_view()),
+    path("job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/progress/", JobProgressView.as_view()),
     path("job_queues/<uuid:job_queue_id>/jobs/<str:job_id>/retry/", JobRetryView.as_view()),
+    path("deliveries/progress/", ProgressView.as_view()),
+    path("keys/", KeysView.as_view()),
+    path("keys/<int:key_id>/", KeyView.as_view()),
     path("replays/", ReplaysView.as_view()),
     path("replays/<uuid:replay_id>/", ReplayView.as_view()),
     path("bulk_loads/", BulkLoadsView.as_view()),

@@ -144,6 +144,9 @@ class Subscription(models.Model):
         null=True, blank=True, help_text="Disable when every request has failed for so long. Empty: never."
     )
     disabled_reason = models.CharField(max_length=200, blank=True, default="", editable=False)
+    is_end_announced = models.BooleanField(
+        default=False, db_default=False, editable=False, help_text="That hook0 has disabled it."
+    )
     dedicated_workers = models.ManyToManyField(Worker, db_table="subscription_worker", blank=True, related_name="+")
 
     created_at = models.DateTimeField(db_default=Now(), editable=False)
@@ -161,6 +164,12 @@ class Subscription(models.Model):
             ),
             # the list of the API and the admin, oldest first
             models.Index(fields=["application", "created_at", "id"], name="subscription_by_age"),
+            # events.announcements
+            models.Index(
+                fields=["updated_at"],
+                name="subscription_end_unannounced",
+                condition=Q(is_enabled=False, is_end_announced=False) & ~Q(disabled_reason=""),
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -220,6 +229,7 @@ class SubscriptionState(models.Model):
     circuit_until = models.DateTimeField(null=True, help_text="Nothing is sent before; then a probe is.")
     probe_until = models.DateTimeField(null=True, help_text="A probe is under way.")
     next_token_at = models.DateTimeField(null=True, help_text="When the rate limit is unspent again.")
+    trouble_announced_at = models.DateTimeField(null=True, help_text="That it fails, and not yet that it recovered.")
 
     class Meta:
         db_table = "subscription_state"
@@ -229,6 +239,12 @@ class SubscriptionState(models.Model):
                 fields=["pool", "ready_at", "subscription"],
                 name="subscription_ready",
                 condition=Q(ready_at__isnull=False),
+            ),
+            # events.announcements
+            models.Index(
+                fields=["trouble_announced_at"],
+                name="subscription_in_trouble",
+                condition=Q(trouble_announced_at__isnull=False),
             ),
             # a snapshot of the metrics: the circuits that are not closed
             models.Index(fields=["circuit_until"], name="subscription_tripped", condition=Q(allowance__isnull=False)),

@@ -4,11 +4,13 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils.html import format_html
 
+from delivery.attempt_ids import tries_of
 from delivery.attempts import PENDING
 from delivery.audit import Operator
 from delivery.dead_letters import cancel
-from delivery.models import RequestAttempt
+from delivery.models import AttemptProgress, RequestAttempt
 from delivery.retry_now import retry_now
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import link, moment, short
@@ -35,6 +37,7 @@ class RequestAttemptAdmin(ReadOnlyAdmin):
         "due",
         "tries",
         "is_cancelled",
+        "progress",
     )
     verbs = (
         Verb(
@@ -76,6 +79,12 @@ class RequestAttemptAdmin(ReadOnlyAdmin):
     def subscription_link(self, pending: RequestAttempt) -> str:
         address = reverse("admin:subscriptions_subscription_change", args=[pending.subscription_id])
         return link(address, pending.subscription)
+
+    @admin.display(description="progress of the last try")
+    def progress(self, pending: RequestAttempt) -> str:
+        first, end = tries_of(pending.pk)
+        reported = AttemptProgress.objects.filter(id__gte=first, id__lt=end).order_by("-id").first()
+        return format_html("{}, {}", reported, moment(reported.reported_at)) if reported else ""
 
     @admin.display(description="due")
     def due(self, pending: RequestAttempt) -> str:

@@ -12,9 +12,11 @@ from rest_framework.views import APIView
 from delivery.api.reasons import ReasonPost
 from delivery.dead_letters import cancel
 from delivery.models import RequestAttempt
+from delivery.statistics import count_deliveries
 from subscriptions import limits
+from tenants.api.event_types import ApplicationQuery, application_asked_for
 from tenants.authentication import operator_of, require_application
-from tenants.fields import StringMap, checked
+from tenants.fields import Label, StringMap, checked
 
 MOST_IDS = 1000
 
@@ -44,6 +46,43 @@ class CancelAnswer(serializers.Serializer[Any]):
     unknown = serializers.ListField(
         child=serializers.UUIDField(), help_text="Of `delivery_ids`, those that are not pending, or not the caller's."
     )
+
+
+class DeliveryStatsQuery(ApplicationQuery):
+    subscription_id = serializers.UUIDField(required=False)
+    labels = serializers.ListField(
+        child=Label(),
+        max_length=limits.LABELS[1],
+        required=False,
+        default=list,
+        help_text="`key:value`; repeated, deliveries of events that carry all of them.",
+    )
+
+
+class DeliveryStatsAnswer(serializers.Serializer[Any]):
+    subscription_id = serializers.UUIDField()
+    pending = serializers.IntegerField(help_text="That wait, for a retry among others.")
+    running = serializers.IntegerField(help_text="That are being sent, or are leased to a consumer.")
+    dead = serializers.IntegerField(help_text="Dead letters.")
+    total = serializers.IntegerField()
+    retries = serializers.IntegerField(help_text="Of all of these, their first tries left out.")
+
+
+class DeliveryStatsView(APIView):
+    @extend_schema(
+        operation_id="deliveries.stats",
+        tags=["Deliveries"],
+        parameters=[DeliveryStatsQuery],
+        responses=DeliveryStatsAnswer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """How many deliveries wait, run and were given up, by subscription."""
+        application_id = application_asked_for(request)
+        query = checked(DeliveryStatsQuery, request.query_params)
+        counts = count_deliveries(
+            application_id, subscription_id=query.get("subscription_id"), labels=dict(query["labels"])
+        )
+        return Response(DeliveryStatsAnswer(counts, many=True).data)
 
 
 class CancelView(APIView):

@@ -157,7 +157,7 @@ AcknowledgeCancellationView = _verb(
     AcknowledgePost,
     lambda queue, job, body: queue.acknowledge_cancellation(job, was_executing=body["was_executing"]),
 )
-ProgressView = _verb(
+JobProgressView = _verb(
     "jobs.progress",
     "Say how far the job has come, and renew its lease. An answer of CANCELLING says to stop it.",
     JobProgressPost,

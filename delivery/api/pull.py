@@ -12,6 +12,7 @@ from rest_framework.views import APIView
 
 from delivery.attempt_ids import attempt_id
 from delivery.finish import Report, extend, finish
+from delivery.progress import Progress, report
 from delivery.pull import Pulled, Wanted, poll
 from delivery.receipts import Receipt, read_receipt
 from delivery.webhook import BASE64
@@ -25,6 +26,7 @@ from tenants.problems import raises
 MOST = 100
 MOST_TYPES = 100
 ERROR_CHARACTERS = 4_000
+STAGE_CHARACTERS = 200
 
 
 class PollPost(serializers.Serializer[Any]):
@@ -141,6 +143,21 @@ class ExtendPost(AckPost):
     )
 
 
+class ProgressReport(serializers.Serializer[Any]):
+    """All but the token may be left out, and stays as it was then."""
+
+    token = TokenField()
+    percent = serializers.IntegerField(min_value=0, max_value=100, required=False, allow_null=True)
+    stage = serializers.CharField(
+        max_length=STAGE_CHARACTERS, required=False, allow_null=True, validators=[no_control_characters]
+    )
+    events_count = serializers.IntegerField(min_value=0, max_value=2**63 - 1, required=False, allow_null=True)
+
+
+class ProgressPost(LeasesPost):
+    reports = serializers.ListField(child=ProgressReport(), min_length=1, max_length=MOST)
+
+
 class LeaseAnswer(serializers.Serializer[Any]):
     token = serializers.CharField()
     delivery_id = serializers.UUIDField()
@@ -191,6 +208,18 @@ class ExtendView(APIView):
             for receipt in body["tokens"]
         ]
         return Response(ExtendAnswer({"results": results}).data)
+
+
+class ProgressView(APIView):
+    @extend_schema(operation_id="deliveries.progress", tags=["Pull"], request=ProgressPost, responses=LeasesAnswer)
+    def post(self, request: Request) -> Response:
+        """Report how far deliveries have come: it is shown with their attempts. Leases end when they would have."""
+        body = checked(ProgressPost, request.data)
+        subscription = find_subscription(request, body["subscription_id"])
+        reports = [Progress(each.pop("token"), **each) for each in body["reports"]]
+        accepted = report(subscription.pk, reports)
+        results = [_result(each.receipt, accepted=each.receipt in accepted) for each in reports]
+        return Response(LeasesAnswer({"results": results}).data)
 
 
 def _finish(request: Request, subscription_id: uuid.UUID, reports: list[Report]) -> Response:

@@ -74,6 +74,13 @@ class AttemptStatus(serializers.Serializer[Any]):
     full_processing_ms = serializers.IntegerField(allow_null=True, help_text="From when it was due to its end.")
 
 
+class AttemptProgressAnswer(serializers.Serializer[Any]):
+    percent = serializers.IntegerField(allow_null=True)
+    stage = serializers.CharField(allow_null=True)
+    events_count = serializers.IntegerField(allow_null=True)
+    reported_at = serializers.DateTimeField()
+
+
 class AttemptAnswer(serializers.Serializer[Any]):
     request_attempt_id = serializers.UUIDField(source="id")
     event_id = serializers.UUIDField()
@@ -92,6 +99,9 @@ class AttemptAnswer(serializers.Serializer[Any]):
     error_name = serializers.CharField(allow_null=True)
     lane_id = serializers.IntegerField(allow_null=True)
     lane_sequence = serializers.IntegerField(source="lane_seq", allow_null=True)
+    progress = AttemptProgressAnswer(
+        allow_null=True, help_text="How far the consumer that pulled it says it has come, while it holds it."
+    )
 
     def get_retry_count(self, attempt: Attempt) -> int:
         return attempt.number - 1

@@ -25,7 +25,7 @@ JOBS_WORD = (
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("delivery", "0010_actions_of_applications"),
+        ("delivery", "0012_progress"),
         ("tenants", "0003_staff_of_organizations"),
     ]
 

@@ -15,10 +15,11 @@ WITH given AS MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
     event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb, metadata jsonb,
     occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[],
-    ip inet, traceparent text, tracestate text)
+    keys_if_undelivered jsonb, ip inet, traceparent text, tracestate text)
   ) WITH ORDINALITY AS e (
     event_id, event_type, payload, payload_content_type, labels, metadata,
-    occurred_at, ordering_key, priority, deliver_at, backoff_schedule, ip, traceparent, tracestate, ordinal)
+    occurred_at, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, ip, traceparent, tracestate,
+    ordinal)
 ),
 known AS MATERIALIZED (
   SELECT name FROM event_type
@@ -27,9 +28,11 @@ known AS MATERIALIZED (
 ),
 added AS (
   INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
-                     received_at, ip, ordering_key, priority, deliver_at, backoff_schedule, traceparent, tracestate)
+                     received_at, ip, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, traceparent,
+                     tracestate)
   SELECT event_id, %(application)s::uuid, event_type, decode(payload, 'base64'), payload_content_type, labels, metadata,
-         occurred_at, clock_timestamp(), ip, ordering_key, priority, deliver_at, backoff_schedule, traceparent, tracestate
+         occurred_at, clock_timestamp(), ip, ordering_key, priority, deliver_at, backoff_schedule,
+         keys_if_undelivered, traceparent, tracestate
     FROM given JOIN known ON known.name = given.event_type
    ORDER BY ordinal  -- so the ids have this order, too
   ON CONFLICT (application_id, event_id) DO NOTHING

@@ -64,6 +64,19 @@ class EventPost(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
     )
+    keys_if_undelivered = serializers.ListField(
+        child=serializers.ListField(
+            child=serializers.CharField(
+                max_length=limits.KEY_CHARACTERS, trim_whitespace=False, validators=[no_control_characters]
+            ),
+            min_length=1,
+            max_length=limits.KEY_PARTS,
+        ),
+        max_length=limits.KEYS_IF_UNDELIVERED,
+        required=False,
+        allow_null=True,
+        help_text="Paths under which it is kept if a delivery is given up.",
+    )
 
 
 class IngestedEvent(serializers.Serializer[Any]):

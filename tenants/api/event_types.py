@@ -14,15 +14,22 @@ from rest_framework.views import APIView
 
 from tenants.authentication import require_application
 from tenants.fields import checked, no_control_characters
-from tenants.models import Application, EventType
+from tenants.models import RESERVED_SERVICE, Application, EventType
 from tenants.pages import Page, PageQuery
 from tenants.problems import NotFound, TooManyEventTypesPerApplication, raises
 from tenants.quotas import limits, require_room
 
 
+def _not_reserved(service: str) -> None:
+    if service.partition(".")[0] == RESERVED_SERVICE:
+        raise serializers.ValidationError("This service is for events of hook0's own.", code="reserved")
+
+
 class EventTypePost(serializers.Serializer[Any]):
     application_id = serializers.UUIDField()
-    service = serializers.CharField(max_length=50, trim_whitespace=False, validators=[no_control_characters])
+    service = serializers.CharField(
+        max_length=50, trim_whitespace=False, validators=[no_control_characters, _not_reserved]
+    )
     resource_type = serializers.CharField(max_length=50, trim_whitespace=False, validators=[no_control_characters])
     verb = serializers.CharField(max_length=50, trim_whitespace=False, validators=[no_control_characters])
 
@@ -52,7 +59,7 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
         return found
     require_room(
         Application.objects.filter(id=application_id),
-        EventType.objects.filter(application_id=application_id, deactivated_at=None),
+        EventType.objects.filter(application_id=application_id, deactivated_at=None).exclude(service=RESERVED_SERVICE),
         limits().event_types_per_application,
         TooManyEventTypesPerApplication,
     )
@@ -62,6 +69,18 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
                 application_id=application_id, service=service, resource_type=resource_type, verb=verb
             )
     return same_name.get()
+
+
+def declare_ours(application_id: uuid.UUID, name: str) -> None:
+    """An event type of hook0's own, active in this application. It takes no quota, and no client can send such."""
+    service, resource_type, verb = name.split(".")
+    EventType.objects.update_or_create(
+        application_id=application_id,
+        service=service,
+        resource_type=resource_type,
+        verb=verb,
+        defaults={"deactivated_at": None},
+    )
 
 
 def deactivate(event_type: EventType) -> None:

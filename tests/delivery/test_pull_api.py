@@ -2,13 +2,13 @@
 
 import base64
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from unittest.mock import ANY
 
 import pytest
 from django.conf import settings
 
-from delivery import maintenance
+from delivery import maintenance, progress
 from delivery.models import AttemptLog, RequestAttempt
 from tests.clients import problem
 from tests.factories import EVENT_TYPE, make_subscription, publish
@@ -156,6 +156,42 @@ def test_an_extension_answers_with_the_new_end(api, application, subscription):
     assert (result["accepted"], result["lease_until"]) == (False, None)
 
 
+def progress_in(api, application):
+    (attempt,) = api.get("/request_attempts/", application_id=application.id).json()
+    return attempt["progress"]
+
+
+@pytest.mark.parametrize("fifo", [False, True])
+def test_progress_is_shown_while_the_lease_lasts_and_the_next_try_begins_without(api, application, fifo):
+    policy = {"retry_policy": {"schedule_ms": [0]}, "fifo_mode": fifo}
+    subscription = api.post("/subscriptions/", body(application, **policy)).json()["subscription_id"]
+    publish(application)
+    (delivery,) = poll(api, subscription)
+    token = delivery["token"]
+    assert progress_in(api, application) is None
+    first = {"token": token, "percent": 40, "stage": "resizing", "events_count": 7}
+    assert tell(api, "progress", subscription, reports=[first])[0]["accepted"]
+    assert progress_in(api, application) == {
+        "percent": 40, "stage": "resizing", "events_count": 7, "reported_at": ANY,
+    }  # fmt: skip
+    tell(api, "progress", subscription, reports=[{"token": token, "percent": 50}, {"token": token, "percent": 100}])
+    shown = progress_in(api, application)
+    assert (shown["percent"], shown["stage"]) == (100, "resizing")
+    tell(api, "nack", subscription, rejections=[{"token": token}])
+    assert not tell(api, "progress", subscription, reports=[first])[0]["accepted"]
+    poll(api, subscription)
+    attempts = api.get("/request_attempts/", application_id=application.id).json()
+    assert [attempt["progress"] for attempt in attempts] == [None, None]
+
+
+def test_progress_of_what_is_long_over_is_forgotten(api, application, subscription):
+    publish(application)
+    (delivery,) = poll(api, subscription)
+    tell(api, "progress", subscription, reports=[{"token": delivery["token"], "percent": 1}])
+    assert progress.forget() == 0
+    assert progress.forget(now=datetime.now(UTC) + timedelta(days=2)) == 1
+
+
 def test_only_what_pulls_is_pulled_and_what_pulls_is_not_tried_out(api, application, subscription):
     http = make_subscription(application)
     problem(api.post(f"/subscriptions/{http.pk}/poll/", {}), 409, "SubscriptionIsNotPull")
@@ -175,6 +211,11 @@ def test_only_what_pulls_is_pulled_and_what_pulls_is_not_tried_out(api, applicat
         ("nack", {"rejections": [{"token": "nonsense"}]}, "rejections"),
         ("nack", {"rejections": [{"token": "x", "error": "x" * 4_001}]}, "rejections"),
         ("extend", {"tokens": ["nonsense"]}, "tokens"),
+        ("progress", {"reports": []}, "reports"),
+        ("progress", {"reports": [{"percent": 1}]}, "reports"),
+        ("progress", {"reports": [{"token": "nonsense", "percent": 101}]}, "reports"),
+        ("progress", {"reports": [{"token": "nonsense", "percent": "1"}]}, "reports"),
+        ("progress", {"reports": [{"token": "nonsense", "stage": "x" * 201}]}, "reports"),
         ("extend", {"tokens": ["x"], "lease_seconds": 0}, "lease_seconds"),
     ],
 )

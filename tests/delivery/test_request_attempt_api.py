@@ -57,6 +57,7 @@ def test_an_attempt_goes_from_pending_over_in_progress_and_waiting_to_its_end(ap
         "created_at": pending["created_at"], "delay_until": pending["delay_until"], "retry_count": 0,
         "picked_at": None, "failed_at": None, "succeeded_at": None, "response_id": None,
         "http_response_status": None, "error_name": None, "lane_id": None, "lane_sequence": None,
+        "progress": None,
         "status": {"type": "pending", "since": pending["status"]["since"], "until": None, "at": None,
                    "full_processing_ms": None},
     }  # fmt: skip

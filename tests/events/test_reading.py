@@ -45,6 +45,9 @@ BOTH = [
     *[("delay_ms", value) for value in [None, 0, limits.DELAY_MS, limits.DELAY_MS + 1, -1, "soon"]],
     *[("deliver_at", value) for value in [None, "2026-01-02T00:00:00Z", "soon"]],
     *[("backoff_schedule", value) for value in [None, [], [0, 5], [0] * 100, [0] * 101, [-1], ["x"], "x", {}]],
+    *[("keys_if_undelivered", value) for value in [None, [], [["a"]], [["a"] * 10] * 10, [["a"]] * 11, [["a"] * 11]]],
+    *[("keys_if_undelivered", value) for value in [[["a" * 100]], [["a" * 101]], [[""]], [[]], "x", ["x"], {}]],
+    *[("keys_if_undelivered", [[value]]) for value in ["\x00", "\x1f", " a ", "é", True]],
     *[("backoff_schedule", [value]) for value in (limits.BACKOFF_MS, limits.BACKOFF_MS + 1)],
 ]
 
@@ -89,6 +92,7 @@ def test_the_reader_and_the_documented_serializer_agree(field, value):
         ("priority", 5.0),
         ("priority", True),
         ("backoff_schedule", [True]),
+        ("keys_if_undelivered", [[1]]),
         ("deliver_at", "2026-02-01T00:00:01Z"),
     ],
 )

@@ -8,7 +8,7 @@ from delivery.outcome import Outcome
 from delivery.pull import Wanted, poll
 from delivery.queue import Ended
 from delivery.retry import Decision
-from events.models import BulkLoad, Replay
+from events.models import BulkLoad, Replay, Undelivered
 from tenants.credentials import create_application_secret, create_service_token
 from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
 
@@ -32,6 +32,10 @@ def tenant(transactional_db, queue):
     publish(application)
     (pulled,) = poll(pulling, most=1, wanted=Wanted())
     attempt = AttemptLog.objects.filter(subscription=subscription).get()
+    key = Undelivered.objects.create(
+        application=application, path=["k"], event_id=event.event_id, event_type=EVENT_TYPE, payload=b"", reason="gone",
+        payload_content_type="text/plain", subscription=subscription,
+    )  # fmt: skip
     return application, {
         "application_id": application.id,
         "organization_id": application.organization_id,
@@ -46,6 +50,7 @@ def tenant(transactional_db, queue):
         "job_id": jobs.enqueue(NewJob("a job")),
         "request_attempt_id": attempt.pk,
         "response_id": attempt.pk,
+        "key_id": key.pk,
         "lease": str(pulled.receipt),
         "token": create_application_secret(application)[0].pk,
         "token_id": create_service_token(application.organization)[0].pk,

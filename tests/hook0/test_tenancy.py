@@ -16,7 +16,7 @@ METHODS = {"get", "post", "put", "delete"}
 TABLES = (
     "application, application_secret, service_token, event_type, subscription, subscription_state, event,"
     " fifo_subscription_state, request_attempt, attempt_log, dead_letter, operator_action, replay, bulk_load,"
-    " job_queue, job"
+    " undelivered, attempt_progress, job_queue, job"
 )
 # What answers about the caller, whatever it is asked for.
 ABOUT_ONESELF = {"GET /api/v1/organizations/"}
@@ -56,6 +56,7 @@ def body_for(ids):
         "per_second": 2,
         "delivery_ids": [uuid.uuid4()],
         "tokens": [ids["lease"]],
+        "reports": [{"token": ids["lease"], "percent": 50}],
         "rejections": [{"token": ids["lease"]}],
         "jobs": [{"id": "stolen"}],
         "ids": [ids["job_id"]],

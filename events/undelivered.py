@@ -1,0 +1,57 @@
+"""Events that were given up, under the keys that they had named for this case."""
+
+import uuid
+from collections.abc import Iterable, Sequence
+
+from django.db.models import QuerySet
+from django.db.models.functions import Now
+
+from delivery.models import DeadLetter
+from events.models import Undelivered
+
+MOST = 10_000  # of an application: beyond, the oldest are let go
+
+
+def keep(letters: Iterable[DeadLetter]) -> None:
+    """Store the events of these dead letters under the keys that they name. Of several, the last one counts."""
+    kept: dict[tuple[uuid.UUID, tuple[str, ...]], Undelivered] = {}
+    for letter in letters:
+        event = letter.event
+        for path in event.keys_if_undelivered or ():
+            kept[event.application_id, tuple(path)] = Undelivered(
+                application_id=event.application_id,
+                path=path,
+                event_id=event.event_id,
+                event_type=event.event_type,
+                payload=event.payload,
+                payload_content_type=event.payload_content_type,
+                subscription_id=letter.subscription_id,
+                reason=letter.reason,
+                stored_at=Now(),
+            )
+    if kept:
+        Undelivered.objects.bulk_create(
+            [kept[key] for key in sorted(kept)],
+            update_conflicts=True,
+            unique_fields=["application", "path"],
+            update_fields=[
+                "event_id", "event_type", "payload", "payload_content_type", "subscription", "reason", "stored_at",
+            ],
+        )  # fmt: skip
+        for application_id in {application_id for application_id, _ in kept}:
+            _let_go_beyond(application_id)
+
+
+def _let_go_beyond(application_id: uuid.UUID) -> None:
+    mine = Undelivered.objects.filter(application=application_id)
+    beyond = mine.order_by("-stored_at", "-id").values("id")[MOST:]
+    mine.filter(id__in=list(beyond.values_list("id", flat=True))).delete()
+
+
+def under(application_id: uuid.UUID, prefix: Sequence[str]) -> QuerySet[Undelivered]:
+    """What is stored under paths that begin so, which are neighbours in the index."""
+    found = Undelivered.objects.filter(application=application_id)
+    if not prefix:
+        return found
+    behind = [*prefix[:-1], f"{prefix[-1]}\x01"]  # no word has such a character, and bytes are compared
+    return found.filter(path__gte=list(prefix), path__lt=behind)
