@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
+import orjson
 from django.conf import settings
 from django.db import connection, transaction
 
@@ -35,6 +36,7 @@ class Sought:
     subscription_id: uuid.UUID | None = None
     event_id: uuid.UUID | None = None
     event_types: Sequence[str] | None = None  # as patterns for LIKE
+    labels: Sequence[tuple[str, str]] | None = None  # of the event: it has all of these
     states: Collection[State] | None = None
     lane_id: int | None = None
     error_name: str | None = None
@@ -106,6 +108,7 @@ def find_attempts(sought: Sought, *, most: int) -> list[Attempt]:
     """The newest that are sought, so many at most."""
     pending, ended = _states(sought)
     parameters = asdict(sought) | {
+        "labels": [orjson.dumps({key: value}).decode() for key, value in sought.labels] if sought.labels else None,
         "states": sorted(pending) if pending != PENDING else None,
         "failed": "failed" in ended if len(ended) == 1 else None,
         "with_pending": bool(pending),

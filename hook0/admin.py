@@ -7,14 +7,17 @@ from django.http import HttpRequest
 
 from delivery.attempts import Sought, find_attempts
 from delivery.models import Lane, OperatorAction
+from hook0.desk import application_verbs
 from hook0.desk.charts import bars
 from hook0.desk.health import health_of, with_health
 from hook0.desk.home import sparklines
 from hook0.desk.subscription_form import SubscriptionForm
 from hook0.desk.subscription_verbs import VERBS
 from subscriptions.models import Subscription
+from tenants.admin import ApplicationAdmin
 from tenants.cells import badge
 from tenants.checked_forms import CheckedAdmin
+from tenants.models import Application
 
 SHOWN = 10
 ABOUT_FIFO = (
@@ -22,6 +25,11 @@ ABOUT_FIFO = (
     "up. It costs throughput: a slow endpoint slows its lane, and a failing event holds back what comes behind it. "
     "Switched off, what waits in order is sent without order; switched on, it is numbered in the order of its events."
 )
+
+
+@admin.register(Application)
+class FullApplicationAdmin(ApplicationAdmin):
+    verbs = (*ApplicationAdmin.verbs, *application_verbs.VERBS)
 
 
 @admin.register(Subscription)
@@ -44,7 +52,7 @@ class SubscriptionAdmin(CheckedAdmin):
         (
             "Order",
             {
-                "fields": ("fifo_mode", "fifo_key", "fifo_on_exhausted"),
+                "fields": ("fifo_mode", "fifo_key", "fifo_on_exhausted", "gives_up_order"),
                 "description": ABOUT_FIFO,
             },
         ),

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -111,8 +112,9 @@ class ApplicationForm(CheckedForm):
         return rename_application(self.instance.pk, wanted["name"])
 
 
-@admin.register(Application)
 class ApplicationAdmin(CheckedAdmin):
+    """hook0.admin registers it, with the verbs that need the apps above."""
+
     form = ApplicationForm
     organization = "organization"
     by = ("name", "pk")
@@ -120,7 +122,7 @@ class ApplicationAdmin(CheckedAdmin):
     list_select_related = ("organization",)
     search_fields = ("name", "id")
     nothing = "An application is what sends events. Add one, then an event type and a subscription."
-    verbs = (
+    verbs: Sequence[Verb] = (
         Verb(
             "new_secret",
             "New secret",

@@ -118,7 +118,7 @@ class StaffAdmin(ModelAdmin):
             raise Http404
         if not self.has_act_permission(request):
             raise PermissionDenied
-        form = said.form(request.POST or None)
+        form = said.form(request.POST if request.method == "POST" else None)
         if form.is_valid():
             by = Operator(request.user.get_username(), form.cleaned_data.get("reason", ""))
             try:

@@ -69,6 +69,19 @@ class CommaList(serializers.Field[list[str], Any, list[str], Any]):
         return value
 
 
+@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
+class Label(serializers.CharField):
+    """`key:value`, as a pair."""
+
+    default_error_messages = {"invalid": "This must be `key:value`."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        key, colon, value = super().to_internal_value(data).partition(":")
+        if not (key and colon and value):
+            self.fail("invalid")
+        return key, value
+
+
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
     """An object of strings, with bounds on its size and on the UTF-8 bytes of its keys and values."""
 

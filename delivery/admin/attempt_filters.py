@@ -27,6 +27,7 @@ class AttemptFilters(forms.Form):
     )
     subscription_id = forms.ChoiceField(label="Subscription", widget=UnfoldAdminSelectWidget())
     event_type = forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "billing.*"}))
+    labels = forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "shop:7, region:eu"}))
     error_name = forms.ChoiceField(
         label="Error", choices=[ANY, *((each, each) for each in ERRORS)], widget=UnfoldAdminSelectWidget()
     )
@@ -63,6 +64,7 @@ class AttemptFilters(forms.Form):
         if "event_type" in given:
             given["event.event_type_names"] = given.pop("event_type")
         query = QueryDict(mutable=True)  # in which everything is text
+        query.setlist("labels", [each.strip() for each in given.pop("labels", "").split(",") if each.strip()])
         query.update({**given, "application_id": str(uuid.UUID(int=0))})
         try:
             self.wanted = checked(AttemptsQuery, query)

@@ -22,7 +22,7 @@ from subscriptions.matching import like_pattern
 from subscriptions.models import Subscription
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
 from tenants.authentication import find
-from tenants.fields import CommaList, checked
+from tenants.fields import CommaList, Label, checked
 from tenants.pages import Page
 from tenants.problems import NotFound, raises
 
@@ -34,6 +34,9 @@ class AttemptsQuery(ApplicationListQuery):
     subscription_id = serializers.UUIDField(required=False)
     min_created_at = serializers.DateTimeField(required=False)
     max_created_at = serializers.DateTimeField(required=False)
+    labels = serializers.ListField(
+        child=Label(), required=False, help_text="`key:value` of the event; repeated, it must carry all of them."
+    )
     status = CommaList(
         choices=(*sorted(PENDING), *sorted(ENDED)), required=False, help_text="Some of these, separated by commas."
     )
@@ -206,6 +209,7 @@ def sought(application_id: uuid.UUID, fields: dict[str, Any], last: Mapping[str,
         event_types=[like_pattern(name) for name in names] if names else None,
         states=fields.get("status"),
         lane_id=fields.get("lane_id"),
+        labels=fields.get("labels"),
         error_name=fields.get("error_name"),
         http_status=fields.get("http_status"),
     )

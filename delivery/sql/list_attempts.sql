@@ -17,6 +17,8 @@ WITH waiting AS (
                (SELECT id FROM event WHERE application_id = %(application_id)s::uuid AND event_id = %(event_id)s::uuid))
          AND (%(lane_id)s::bigint IS NULL OR a.lane_id = %(lane_id)s::bigint)
          AND (%(event_types)s::text[] IS NULL OR a.event_type LIKE ANY (%(event_types)s::text[]))
+         AND (%(labels)s::jsonb[] IS NULL
+              OR EXISTS (SELECT FROM event e WHERE e.id = a.event_pk AND e.labels @> ALL (%(labels)s::jsonb[])))
          AND (%(states)s::text[] IS NULL OR a.state = ANY (%(states)s::text[]))
        ORDER BY a.delivery_id DESC
        LIMIT %(most)s
@@ -33,6 +35,8 @@ leased AS (
      AND (%(event_id)s::uuid IS NULL OR a.event_uuid = %(event_id)s::uuid)
      AND (%(lane_id)s::bigint IS NULL OR a.lane_id = %(lane_id)s::bigint)
      AND (%(event_types)s::text[] IS NULL OR a.event_type LIKE ANY (%(event_types)s::text[]))
+     AND (%(labels)s::jsonb[] IS NULL
+          OR EXISTS (SELECT FROM event e WHERE e.id = a.event_pk AND e.labels @> ALL (%(labels)s::jsonb[])))
      AND (%(states)s::text[] IS NULL OR a.state = ANY (%(states)s::text[]))
 ),
 pending AS (
@@ -59,6 +63,7 @@ ended AS (
            (SELECT id FROM event WHERE application_id = %(application_id)s::uuid AND event_id = %(event_id)s::uuid))
      AND (%(lane_id)s::bigint IS NULL OR a.lane_id = %(lane_id)s::bigint)
      AND (%(event_types)s::text[] IS NULL OR e.event_type LIKE ANY (%(event_types)s::text[]))
+     AND (%(labels)s::jsonb[] IS NULL OR e.labels @> ALL (%(labels)s::jsonb[]))
      AND (%(failed)s::boolean IS NULL OR (a.error_name IS NOT NULL) = %(failed)s::boolean)
      AND (%(error_name)s::text IS NULL OR a.error_name = %(error_name)s::text)
      AND (%(http_status)s::smallint IS NULL OR a.http_status = %(http_status)s::smallint)

@@ -1,14 +1,49 @@
+from typing import Any
+
+from django import forms
 from django.contrib import admin
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldBooleanSwitchWidget
 
 from events import bulk_loads
+from events.api.bulk_loads import MOST_PER_SECOND
 from events.models import BulkLoad
 from events.release import MOVING
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import moment, progress, short
+from tenants.principal import Operator
 from tenants.templatetags.operate import state
-from tenants.verbs import GoodReason, Verb, telling
+from tenants.verbs import GoodReason, Reason, Verb, telling
 
 State = BulkLoad.State
+UNFINISHED = [State.LOADING, State.MERGING, *MOVING, State.PAUSED]
+
+
+class Rate(Reason):
+    per_second = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MOST_PER_SECOND,
+        widget=UnfoldAdminIntegerFieldWidget(),
+        help_text="Events to release per second. Empty: as fast as live deliveries do not notice.",
+    )
+
+
+class Cancel(GoodReason):
+    pending = forms.BooleanField(
+        required=False,
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text="Call off its deliveries that are pending, too.",
+    )
+
+
+def _change_rate(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
+    bulk_loads.change_rate(load.pk, fields["per_second"], by=by)
+    return "It is released at the new rate from now on."
+
+
+def _cancel(load: BulkLoad, fields: dict[str, Any], by: Operator) -> str:
+    bulk_loads.cancel(load.pk, pending=fields["pending"], by=by)
+    return "It makes no more deliveries." + ("" if fields["pending"] else " Those that are made stay.")
 
 
 VERBS = (
@@ -28,13 +63,22 @@ VERBS = (
         offered=lambda load: load.state == State.PAUSED,
     ),
     Verb(
+        "rate",
+        "Change the rate",
+        _change_rate,
+        lambda load: f"It goes at {load.per_second} per second." if load.per_second else "It goes at its own pace.",
+        form=Rate,
+        offered=lambda load: load.state in UNFINISHED,
+        icon="speed",
+    ),
+    Verb(
         "cancel",
         "Cancel",
-        telling(bulk_loads.cancel, "It makes no more deliveries. Those that are made stay."),
+        _cancel,
         lambda _: (
             "No more deliveries are made of it, and events that were not released are removed. Those that were stay."
         ),
-        form=GoodReason,
+        form=Cancel,
         offered=lambda load: load.finished_at is None,
         icon="cancel",
         is_dangerous=True,

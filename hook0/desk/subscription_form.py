@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from django import forms
-from django.db.models import Model
-from unfold.widgets import UnfoldAdminTextInputWidget
+from django.db.models import F, Model, Sum
+from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanSwitchWidget
 
+from delivery.models import Lane
 from delivery.reconfigure import edit
 from subscriptions.api.serializers import SubscriptionPost
 from subscriptions.api.views import as_columns
@@ -49,6 +50,13 @@ class SubscriptionForm(CheckedForm):
         "Empty: one lane for everything. A failing event holds back its own lane only.",
     )
 
+    gives_up_order = forms.BooleanField(
+        label="Give up the order of what waits",
+        required=False,
+        widget=UnfoldBooleanSwitchWidget(),
+        help_text="Asked for only when FIFO is switched off while deliveries wait in order.",
+    )
+
     class Meta:
         model = Subscription
         labels = {"fifo_on_exhausted": "When retries are used up", "is_enabled": "Enabled", "is_paused": "Paused"}
@@ -59,10 +67,22 @@ class SubscriptionForm(CheckedForm):
         return {
             **{name: given[name] for name in SAME},
             "application_id": str(application.pk),
+            "description": given["description"] or None,
             "target": {"type": given["target_type"], **{name: given[name] for name in TARGETS[given["target_type"]]}},
             "fifo_key": given["fifo_key"] or None,
             "dedicated_workers": [worker.name for worker in given["dedicated_workers"]] or None,
         }
+
+    def clean(self) -> dict[str, Any]:
+        """Whoever switches FIFO off is told first what that does to what waits."""
+        given = self.cleaned_data
+        if self.instance.fifo_mode and not given.get("fifo_mode") and not given["gives_up_order"]:
+            lanes = Lane.objects.filter(subscription=self.instance.pk)
+            waiting = lanes.aggregate(waiting=Sum(F("tail_seq") - F("head_seq") + 1))["waiting"]
+            if waiting:
+                told = f"{waiting} deliveries wait in order, and are sent in any order then. Tick this to go on."
+                self.add_error("gives_up_order", told)
+        return super().clean()
 
     def carry_out(self, wanted: dict[str, Any]) -> Model:
         columns, moved = as_columns(wanted), 0

@@ -1,12 +1,10 @@
 """What can be done to a subscription; each is the API's own function."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
 from unfold.widgets import (
     UnfoldAdminIntegerFieldWidget,
-    UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
 )
@@ -15,9 +13,8 @@ from delivery import lanes, reconfigure
 from delivery.api.blocked_lanes import RetryBlockedPost
 from delivery.api.signing_secrets import DAY_SECONDS, RotateSecretPost
 from delivery.audit import Operator, record
-from events import replays
-from events.api.replays import ReplayPost
 from events.api.trials import TestPost, try_out
+from hook0.desk.replaying import Since, start_replay
 from subscriptions.models import Subscription
 from tenants.fields import checked
 from tenants.verbs import GoodReason, Reason, Shown, Verb
@@ -51,18 +48,6 @@ class Trial(forms.Form):
     payload = forms.CharField(required=False, initial='{"test": true}', widget=UnfoldAdminTextareaWidget())
 
 
-class Since(Reason):
-    since = forms.ChoiceField(
-        choices=[("1", "the last hour"), ("24", "the last 24 hours"), ("168", "the last 7 days")],
-        widget=UnfoldAdminSelectWidget(),
-    )
-    status = forms.ChoiceField(
-        label="What",
-        choices=[("failed", "what was not delivered and does not wait"), ("all", "everything")],
-        widget=UnfoldAdminSelectWidget(),
-    )
-
-
 def _change(**fields: bool) -> Any:
     def run(subscription: Subscription, _: dict[str, Any], by: Operator) -> str:
         reconfigure.edit(subscription.pk, fields, by=by)
@@ -94,16 +79,7 @@ def _retry_blocked(subscription: Subscription, fields: dict[str, Any], by: Opera
 
 
 def _replay(subscription: Subscription, fields: dict[str, Any], by: Operator) -> str:
-    since = datetime.now(UTC) - timedelta(hours=int(fields["since"]))
-    body = {
-        "application_id": str(subscription.application_id), "subscription_id": str(subscription.pk),
-        "since": since.isoformat(), "status": fields["status"],
-    }  # fmt: skip
-    wanted = checked(ReplayPost, body)
-    only_failed = wanted.pop("status") == "failed"
-    wanted.pop("reason")
-    replays.start(**wanted, only_failed=only_failed, by=by)
-    return "The replay begins. See how far it is under Replays."
+    return start_replay(subscription.application_id, fields, by=by, subscription_id=subscription.pk)
 
 
 def _delete(subscription: Subscription, fields: dict[str, Any], by: Operator) -> str:

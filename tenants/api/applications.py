@@ -84,6 +84,12 @@ def rename_application(application_id: uuid.UUID, name: str) -> Application:
     return Application.objects.get(id=application_id)
 
 
+def delete_application(application_id: uuid.UUID, *, delete_subscriptions: Callable[[uuid.UUID], int]) -> int:
+    """Its secrets are void from now on; how many deliveries were dropped with its subscriptions."""
+    Application.objects.filter(id=application_id).update(deleted_at=Now())
+    return delete_subscriptions(application_id)
+
+
 @extend_schema(tags=["Applications"])
 class ApplicationsView(APIView):
     @raises(TooManyApplicationsPerOrganization)
@@ -111,7 +117,7 @@ class ApplicationsView(APIView):
 class ApplicationView(APIView):
     # hook0.urls says which functions: what an application has is known above us.
     usage_of: Callable[[QuerySet[Application]], Usage] = NotImplemented
-    delete_subscriptions: Callable[[uuid.UUID], object] = NotImplemented
+    delete_subscriptions: Callable[[uuid.UUID], int] = NotImplemented
 
     @extend_schema(operation_id="applications.get", responses=ApplicationInfoAnswer)
     def get(self, request: Request, application_id: uuid.UUID) -> Response:
@@ -132,6 +138,5 @@ class ApplicationView(APIView):
     def delete(self, request: Request, application_id: uuid.UUID) -> Response:
         """Delete an application. Its secrets are void, and its subscriptions go, with what waits for them."""
         require_application(request, application_id)
-        Application.objects.filter(id=application_id).update(deleted_at=Now())
-        self.delete_subscriptions(application_id)
+        delete_application(application_id, delete_subscriptions=self.delete_subscriptions)
         return Response(status=204)

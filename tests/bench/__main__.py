@@ -20,7 +20,8 @@ LONG = {"memory"}  # ten million rows: asked for by name
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
-    names = "throughput, lane, lanes, dead, claim, latency, ingest, bulk, release, poll, stream; or memory"
+    scenes = "throughput, lane, lanes, dead, claim, latency, ingest, admin, bulk, release, poll, stream"
+    names = f"{scenes}; all by default; and memory"
     parser.add_argument("scenes", nargs="*", help=names)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
     options = parser.parse_args()
@@ -40,7 +41,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
     # The pumps here are awake, and there is no broker to ring.
     for name in ("delivery.doorbell", "kombu"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    from tests.bench import bulk, pulling, released, report, scenes  # noqa: PLC0415
+    from tests.bench import admin, bulk, pulling, released, report, scenes  # noqa: PLC0415
     from tests.bench.stage import Stage  # noqa: PLC0415
 
     part = 0.1 if options.quick else 1.0
@@ -52,6 +53,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "claim": partial(scenes.claim_cost, sizes=[10**n for n in range(3, 6 if options.quick else 8)]),
         "latency": partial(scenes.latency, seconds=20 * part),
         "ingest": partial(scenes.ingests, seconds=20 * part),
+        "admin": partial(admin.slowest_pages, rows=int(1_000_000 * part)),
         "bulk": partial(bulk.bulk, rows=int(1_000_000 * part)),
         "release": partial(released.releases, seconds=20 * part, rounds=3),
         "poll": partial(pulling.polls, events=int(20_000 * part)),

@@ -129,7 +129,7 @@ def history(application, queue):
     loose = make_subscription(application, event_types=["billing.*", "shop.*"])
     fifo = make_fifo(application, event_types=["shop.*"])
     first = publish(application)[0]
-    second = publish(application, event_type="shop.cart.left")[0]
+    second = publish(application, event_type="shop.cart.left", labels={"shop": "1", "region": "eu"})[0]
     claimed = {(each.event_id, each.subscription_id): each for each in queue.claim(10)}
     timed_out = Outcome(E_TIMEOUT, elapsed_ms=15_000)
     queue.record(
@@ -172,6 +172,9 @@ def named(attempts, history):
         ({"event.event_type_names": "shop.*"}, ALL - {"first/loose/1", "third/loose/1"}),
         ({"event.event_type_names": f"shop.cart.left,{EVENT_TYPE}"}, ALL),
         ({"event.event_type_names": "shop.cart._eft"}, set()),
+        ({"labels": "shop:1"}, ALL),
+        ({"labels": ["region:eu", "shop:1"]}, ALL - {"first/loose/1", "third/loose/1"}),
+        ({"labels": ["shop:1", "shop:2"]}, set()),
         ({"event_id": "second"}, {"second/loose/1", "second/loose/2", "second/fifo/1", "second/fifo/2"}),
         ({"subscription_id": "fifo"}, {"second/fifo/1", "second/fifo/2"}),
         ({"event_id": "second", "subscription_id": "loose"}, {"second/loose/1", "second/loose/2"}),
@@ -199,7 +202,7 @@ def test_every_filter(history, listed, query, expected):
         "third": made_at(third.id).isoformat(),
         "before": (made_at(third.id) - timedelta(milliseconds=1)).isoformat(),
     }
-    asked = {name: known.get(value, value) for name, value in query.items()}
+    asked = {name: known.get(str(value), value) for name, value in query.items()}
     assert named(listed(**asked), history) == expected
 
 
@@ -209,6 +212,7 @@ def test_every_filter(history, listed, query, expected):
         ("status", "done"), ("status", "failed,,"), ("error_name", "E_X"), ("http_status", "ok"),
         ("event_id", "x"), ("subscription_id", "x"), ("delivery_id", "x"), ("lane_id", 0), ("lane_id", 2**63),
         ("min_created_at", "yesterday"), ("max_created_at", "x"), ("event.event_type_names", "a\0b"),
+        ("labels", "shop"),
         ("pagination_cursor", "eA=="), ("pagination_cursor", "WyJub25zZW5zZSJd"),
     ],
 )  # fmt: skip
