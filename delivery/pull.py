@@ -97,35 +97,45 @@ def _lease(subscription: Subscription, most: int, wanted: Wanted) -> list[Pulled
         "labels": orjson.dumps(wanted.labels).decode() if wanted.labels else None,
     }
     if subscription.fifo_mode:
-        return _read(run("lease_lanes", {**asked, "pool": pool_of(subscription, fifo_mode=True)}))
-    return _read(persistently(partial(_lease_loose, subscription.pk, asked, most)))
+        heads = run("lease_lanes", {**asked, "pool": pool_of(subscription, fifo_mode=True)})
+        return _pulled(subscription, _read_heads(heads))
+    rows = persistently(partial(run, "lease_attempts", asked))
+    if len(rows) < most:
+        persistently(partial(_put_to_sleep, subscription.pk))
+    return _pulled(subscription, rows)
 
 
 @transaction.atomic(durable=True)
-def _lease_loose(subscription_id: uuid.UUID, asked: Mapping[str, object], most: int) -> list[tuple[Any, ...]]:
-    """As a pump does it (delivery.queue), for one subscription; the state is put to sleep if nothing else is due."""
-    room = next((free for free, _ in run("lock_room", {"subscription": str(subscription_id)})), 0)
-    room = min(room, most)
-    if not room:
-        return []
-    found = run("lease_attempts", {**asked, "room": room})
-    idle = len(found) < room and bool(run("lock_idle", {"subscriptions": [subscription_id]}))
-    taken = {"subscriptions": [subscription_id], "rooms": [room], "taken": [len(found)], "idle": [idle]}
-    run("settle_subscriptions", taken)
-    return found
+def _put_to_sleep(subscription_id: uuid.UUID) -> None:
+    """Nobody need look at it again before something is due, unless a publisher is just adding to it."""
+    idle = bool(run("lock_idle", {"subscriptions": [subscription_id]}))
+    if idle:
+        taken = {"subscriptions": [subscription_id], "rooms": [1], "taken": [0], "idle": [idle]}
+        run("settle_subscriptions", taken)
 
 
-def _read(leased: Sequence[tuple[Any, ...]]) -> list[Pulled]:
-    """What a consumer gets to see, as it was leased. In a new snapshot, as lease_lanes.sql says."""
+def _read_heads(leased: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """In a new snapshot, as lease_lanes.sql says."""
     if not leased:
         return []
+    lanes, numbers, epochs = map(list, zip(*leased, strict=True))
+    return run("pulled", {"lanes": lanes, "numbers": numbers, "epochs": epochs})
+
+
+def _pulled(subscription: Subscription, rows: Sequence[tuple[Any, ...]]) -> list[Pulled]:
+    """Leases as the statements return them, each with what their subscription wants."""
     began, now = time.monotonic(), datetime.now(UTC)
-    lanes, numbers, deliveries, epochs = map(list, zip(*leased, strict=True))
-    rows = run("pulled", {"lanes": lanes, "numbers": numbers, "deliveries": deliveries, "epochs": epochs})
-    return [
-        Pulled(claimed, Receipt(claimed.delivery_id, claimed.epoch, now), *rest)
-        for claimed, rest in ((Claimed(began, began, *row[:-4]), row[-4:]) for row in rows)
-    ]
+    wants = (
+        subscription.application_id, subscription.is_paused, subscription.method, subscription.url,
+        subscription.headers, subscription.secret, None, subscription.timeout_ms, subscription.fifo_mode,
+        subscription.fifo_on_exhausted, subscription.retry_policy, False, False,
+    )  # fmt: skip
+    found = []
+    for *lease, labels, metadata, occurred_at, until in rows:
+        claimed = Claimed(*(began, began, *lease[:4], subscription.pk, *lease[4:], *wants))
+        receipt = Receipt(claimed.delivery_id, claimed.epoch, now)
+        found.append(Pulled(claimed, receipt, labels, metadata, occurred_at, until))
+    return found
 
 
 def _why_not(claimed: Claimed) -> tuple[Decision, Outcome | None] | None:

@@ -27,19 +27,6 @@ def no_control_characters(value: str) -> None:
         raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
 
 
-@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
-class Label(serializers.CharField):
-    """`key:value`, as a pair."""
-
-    default_error_messages = {"invalid": "This must be `key:value`."}
-
-    def to_internal_value(self, data: Any) -> Any:
-        key, colon, value = super().to_internal_value(data).partition(":")
-        if not (key and colon and value):
-            self.fail("invalid")
-        return key, value
-
-
 @extend_schema_field({"type": "string", "minLength": 1})
 class CommaList(serializers.Field[list[str], Any, list[str], Any]):
     """Words of a query string, separated by commas; all of `choices` where there are some."""
@@ -67,6 +54,19 @@ class CommaList(serializers.Field[list[str], Any, list[str], Any]):
 
     def to_representation(self, value: list[str]) -> list[str]:
         return value
+
+
+@extend_schema_field({"type": "string", "pattern": "^[^:]+:.+$"})
+class Label(serializers.CharField):
+    """`key:value`, as a pair."""
+
+    default_error_messages = {"invalid": "This must be `key:value`."}
+
+    def to_internal_value(self, data: Any) -> Any:
+        key, colon, value = super().to_internal_value(data).partition(":")
+        if not (key and colon and value):
+            self.fail("invalid")
+        return key, value
 
 
 class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):

@@ -23,4 +23,4 @@ leased AS (
    WHERE l.id = due.id
   RETURNING l.id, l.head_seq, l.epoch, due.ready_at
 )
-SELECT id, head_seq, NULL::uuid, epoch FROM leased, set_config('synchronous_commit', 'off', true) ORDER BY ready_at, id
+SELECT id, head_seq, epoch FROM leased, set_config('synchronous_commit', 'off', true) ORDER BY ready_at, id

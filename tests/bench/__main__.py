@@ -20,7 +20,8 @@ LONG = {"memory"}  # ten million rows: asked for by name
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
-    names = "throughput, lane, lanes, dead, claim, latency, ingest, admin, bulk, release, poll, stream; or memory"
+    scenes = "throughput, lane, lanes, dead, claim, latency, ingest, admin, bulk, release, poll, stream"
+    names = f"{scenes}; all by default; and memory"
     parser.add_argument("scenes", nargs="*", help=names)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
     options = parser.parse_args()
