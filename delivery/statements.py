@@ -6,10 +6,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import orjson
 import psycopg
 from django.db import connection
+from psycopg.types.json import set_json_loads
 
 QUEUE = Path(__file__).parent / "sql"
+
+set_json_loads(orjson.loads)  # of what our statements bring; Django reads its fields by itself
 
 
 @cache
