@@ -1,5 +1,8 @@
 """`python -m tests.browser.screenshots [folder]`: pictures of the admin of a product that is started for them."""
 
+import json
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -9,9 +12,10 @@ from tests.browser.chromium import NARROW, WIDE, chromium, log_in
 from tests.browser.stage import read, send, subscribe_blocking, wait_for_lane
 from tests.cluster import ROOT
 from tests.flow.conftest import Product, running_product
-from tests.flow.test_first_webhook import subscribe
+from tests.flow.test_first_webhook import call, subscribe
 
 FOLDER = ROOT / "docs" / "screenshots"
+LOADED, PER_SECOND = 4_000, 8  # so slow that it is under way in all pictures
 
 
 def pages(product: Product, receiver: Receiver) -> dict[str, str]:
@@ -25,10 +29,17 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
     lane = wait_for_lane(product, blocking["subscription_id"], "blocked")
     time.sleep(65)  # the charts are drawn each minute
     failed = read(product, "request_attempts/", event_id=events[0], status="failed")[0]["request_attempt_id"]
+    letter = read(product, "dead_letters/")[0]["dead_letter_id"]
+    queue = put_jobs(product)
+    load_id = load(product)
+    replay = call(product, "POST", "replays/", since="2026-01-01T00:00:00Z", status="all")["replay_id"]
+    application, organization = product.credentials.application_id, product.credentials.organization_id
     return {
         "home": "",
         "subscriptions": "subscriptions/subscription/",
         "subscription": f"subscriptions/subscription/{good['subscription_id']}/change/",
+        "new-subscription": "subscriptions/subscription/add/",
+        "rotate-secret": f"subscriptions/subscription/{good['subscription_id']}/do/rotate_secret/",
         "lanes": "delivery/lane/",
         "lane": f"delivery/lane/{lane['lane_id']}/change/",
         "skip": f"delivery/lane/{lane['lane_id']}/do/skip/",
@@ -37,9 +48,52 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
         "attempts": "delivery/attemptlog/",
         "attempt": f"delivery/attemptlog/{failed}/change/",
         "dead-letters": "delivery/deadletter/",
+        "dead-letter": f"delivery/deadletter/{letter}/change/",
+        "bulk-loads": "events/bulkload/",
+        "bulk-load": f"events/bulkload/{load_id}/change/",
+        "replays": "events/replay/",
+        "replay": f"events/replay/{replay}/change/",
+        "job-queues": "delivery/jobqueue/",
+        "job-queue": f"delivery/jobqueue/{queue}/change/",
+        "jobs": "delivery/job/",
         "what-was-done": "delivery/operatoraction/",
         "applications": "tenants/application/",
+        "application": f"tenants/application/{application}/change/",
+        "application-secrets": "tenants/applicationsecret/",
+        "event-types": "tenants/eventtype/",
+        "organizations": "tenants/organization/",
+        "organization": f"tenants/organization/{organization}/change/",
+        "service-tokens": "tenants/servicetoken/",
+        "workers": "subscriptions/worker/",
+        "pumps": "delivery/runningpump/",
+        "users": "auth/user/",
     }
+
+
+def put_jobs(product: Product) -> str:
+    """A queue with jobs in several states; its id."""
+    queue = call(product, "POST", "job_queues/", name="invoices")["job_queue_id"]
+    jobs = [{"id": f"invoice-{n}", "type": "print", "definition": {"invoice": n}, "tags": ["paper"]} for n in range(6)]
+    call(product, "POST", f"job_queues/{queue}/jobs/", jobs=jobs)
+    call(product, "POST", f"job_queues/{queue}/claim/", assignee="printer-1", limit=3)
+    call(product, "POST", f"job_queues/{queue}/jobs/invoice-0/complete/", result={"pages": 2})
+    call(product, "POST", f"job_queues/{queue}/jobs/invoice-1/fail/", error="the printer is out of paper")
+    return str(queue)
+
+
+def load(product: Product) -> str:
+    """A bulk load by Spark that is being released; its id."""
+    event = {
+        "event_type": "demo.greeting.sent", "payload": '{"hello": "world"}', "labels": {"demo": "mail"},
+        "payload_content_type": "application/json", "occurred_at": "2026-01-31T12:00:00Z",
+    }  # fmt: skip
+    file = product.home / "events.json"
+    file.write_text(f"{json.dumps(event)}\n" * LOADED)
+    command = [sys.executable, "-m", "spark_ingest", "--source", str(file), "--format", "json", "--json"]
+    command += ["--application-id", product.credentials.application_id, "--rate", str(PER_SECOND)]
+    environment = {**os.environ, "DATABASE_URL": product.credentials.database_url}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    return str(json.loads(done.stdout)["load_id"])
 
 
 def take(folder: Path) -> None:
@@ -50,6 +104,8 @@ def take(folder: Path) -> None:
         for theme in ("light", "dark"):
             for size, viewport in {"wide": WIDE, "narrow": NARROW}.items():
                 page = browser.new_page(viewport=viewport, color_scheme=theme)
+                page.goto(product.credentials.admin_url)
+                page.screenshot(path=folder / f"log-in-{theme}-{size}.png")
                 log_in(page, product.credentials)
                 for name, address in addresses.items():
                     page.goto(f"{product.credentials.admin_url}{address}")

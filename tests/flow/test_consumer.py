@@ -101,7 +101,9 @@ def test_it_keeps_its_lease_while_it_works_and_finishes_before_it_stops(product,
         process.send_signal(signal.SIGTERM)
         rest, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (rest, errors, process.returncode) == ("done 1\n", "", 0)
-    assert states(product, subscription, event) == ["successful"]  # at the first try: the lease of two seconds was extended
+    assert states(product, subscription, event) == [
+        "successful"
+    ]  # at the first try: the lease of two seconds was extended
     with consumer(product, subscription) as process:
         assert process.stdout.readline() == "demo.greeting.sent 2\n"
         wait_for(product, subscription, waiting, ["successful"])
