@@ -18,6 +18,7 @@ from events.models import BulkLoad, Replay
 from hook0.desk.charts import bars, marks
 from hook0.desk.health import Health, health_of, with_health
 from subscriptions.models import Subscription
+from tenants.models import Application
 from tenants.staff import sees_all, visible_to
 
 HOURS = timedelta(hours=6)
@@ -77,7 +78,8 @@ def look(user: User | AnonymousUser) -> Look:
     loads = visible_to(user, BulkLoad.objects.all(), "application__organization")
     actions = OperatorAction.objects.order_by("-id")
     if not sees_all(user):
-        actions = actions.filter(subscription_id__in=subscriptions.values("id"))
+        applications = visible_to(user, Application.objects.all(), "organization")
+        actions = actions.filter(application_id__in=applications.values("id"))
     return Look(
         sees_any=subscriptions.exists(),
         deliveries=bars(slots, label="Tries of the last six hours"),
@@ -113,7 +115,8 @@ def sparklines(subscription_ids: list[uuid.UUID], *, now: datetime | None = None
     days = {each: [Slot(first + timedelta(hours=n)) for n in range(24)] for each in subscription_ids}
     counted = Tally.objects.filter(subscription__in=subscription_ids, slot__gt=first)
     for row in counted.values("subscription_id", "slot", "succeeded").annotate(total=Sum("amount")):
-        hour = days[row["subscription_id"]][int((row["slot"] - first) / timedelta(hours=1))]
+        hours = int((row["slot"] - first) / timedelta(hours=1))
+        hour = days[row["subscription_id"]][min(hours, 23)]  # the database's clock may be ahead of ours
         hour.add(succeeded=row["succeeded"], latency=0, amount=row["total"])
     return days
 

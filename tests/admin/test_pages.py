@@ -1,10 +1,13 @@
 """Every page comes, and asks the database no more than it may."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from delivery.models import Tally
 from tests.admin.walk import details, lists, verbs
 
 MOST_QUERIES = 20
@@ -26,6 +29,16 @@ def test_every_page_comes_with_few_queries(operator, scene):
     one = details()
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
+        get(operator, address)
+
+
+def test_a_database_whose_clock_is_ahead_breaks_no_chart(operator, scene):
+    ahead = datetime.now(UTC) + timedelta(minutes=20)
+    for tally in Tally.objects.all():
+        tally.slot = ahead
+        tally.save(force_insert=True)
+    assert Tally.objects.filter(slot=ahead).exists()
+    for address in (reverse("admin:index"), reverse("admin:subscriptions_subscription_changelist")):
         get(operator, address)
 
 
