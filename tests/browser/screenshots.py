@@ -27,6 +27,8 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
         send(product, "mail", f'{{"number": {number}}}')
     events = [send(product, "orders", f'{{"order": {number}}}') for number in range(5)]
     lane = wait_for_lane(product, blocking["subscription_id"], "blocked")
+    call(product, "POST", f"lanes/{lane['lane_id']}/skip/", reason="the order was cancelled by telephone")
+    wait_for_lane(product, blocking["subscription_id"], "blocked")
     time.sleep(65)  # the charts are drawn each minute
     failed = read(product, "request_attempts/", event_id=events[0], status="failed")[0]["request_attempt_id"]
     letter = read(product, "dead_letters/")[0]["dead_letter_id"]
@@ -55,7 +57,7 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
         "replay": f"events/replay/{replay}/change/",
         "job-queues": "delivery/jobqueue/",
         "job-queue": f"delivery/jobqueue/{queue}/change/",
-        "jobs": "delivery/job/",
+        "jobs": f"delivery/storedjob/?queue__id__exact={queue}",
         "what-was-done": "delivery/operatoraction/",
         "applications": "tenants/application/",
         "application": f"tenants/application/{application}/change/",
