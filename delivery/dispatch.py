@@ -42,17 +42,19 @@ def publish(application_id: uuid.UUID, events: str) -> tuple[list[Stored], Dispa
     return [Stored(*row[:4]) for row in rows], _dispatched(rows)
 
 
-def dispatch(event_pks: Sequence[int], *, only: uuid.UUID | None = None, priority: int | None = None) -> Dispatched:
+def dispatch(
+    event_pks: Sequence[int], *, only: uuid.UUID | None = None, priority: int | None = None, apart: float = 0
+) -> Dispatched:
     """Make the deliveries of stored events, in this order. The last statement of a short transaction.
 
-    Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own.
+    Who gets them is who wants them, or `only` one subscription; `priority` overrides the events' own. Those of each
+    event are due so many seconds `apart` from those of the one before.
     """
-    return _dispatched(
-        run("fan_out", _NOTHING | {"stored": list(event_pks), "only": only and str(only), "priority": priority})
-    )
+    parameters = {"stored": list(event_pks), "only": only and str(only), "priority": priority, "apart": apart}
+    return _dispatched(run("fan_out", _NOTHING | parameters))
 
 
-_NOTHING: dict[str, Any] = {"new": "[]", "application": None, "stored": [], "only": None, "priority": None}
+_NOTHING: dict[str, Any] = {"new": "[]", "application": None, "stored": [], "only": None, "priority": None, "apart": 0}
 
 
 def _dispatched(rows: Sequence[tuple[Any, ...]]) -> Dispatched:

@@ -22,7 +22,7 @@ CALM_SECONDS = 2.0  # and so often, since others come and go on the machines as 
 CALM_EVERY_SECONDS = 8.0
 IDLE_SECONDS = 60.0  # without a release: what was known then is no longer so
 SAMPLES = 500
-USED = 0.8  # of the rate: one that is not used is not raised
+USED = 0.6  # of the rate: one that is not used is not raised
 
 
 @dataclass(frozen=True)

@@ -39,12 +39,12 @@ added AS (
   RETURNING *
 ),
 chosen AS (
-  SELECT added.*, id AS ordinal FROM added
+  SELECT added.*, id AS ordinal, interval '0' AS later FROM added
   UNION ALL
-  SELECT e.*, o.ordinal FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
+  SELECT e.*, o.ordinal, (o.ordinal - 1) * %(apart)s::float * interval '1 s' FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
 ),
 event AS (
-  SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS due_at,
+  SELECT e.*, greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
          coalesce(%(priority)s::smallint, e.priority) AS weight,
          -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
          (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || e.event_type::text

@@ -1,6 +1,6 @@
 -- How deliveries do that ended since a moment, and were made since another: how long each live one took that was not put
--- off, how long those of bulk loads waited, in the middle, and whether a pump was awake lately. Called by events.release, once a second where a load is
--- released. Served by attempt_log_id, because an id begins with the time its delivery was made, and by event_pkey.
+-- off, how long those of bulk loads waited, in the middle, and whether a pump was awake lately. Called by events.watch,
+-- twice a second where a load is released. Served by attempt_log_id, because an id begins with the time its delivery was made, and by event_pkey.
 WITH ended AS (
   SELECT l.event_id, l.created_at, l.picked_at, l.ended_at
     FROM attempt_log l
