@@ -14,7 +14,7 @@ GRAVE = {"serious", "critical"}
 
 ADDRESSES = (
     "", "subscriptions/subscription/", "subscriptions/subscription/add/", "delivery/lane/", "events/event/",
-    "delivery/attemptlog/", "delivery/deadletter/", "events/replay/", "events/bulkload/", "delivery/operatoraction/",
+    "delivery/attemptlog/", "delivery/deadletter/", "events/undelivered/", "events/replay/", "events/bulkload/", "delivery/operatoraction/",
     "tenants/organization/", "tenants/application/", "tenants/eventtype/", "tenants/applicationsecret/",
     "subscriptions/worker/", "auth/user/",
 )  # fmt: skip
