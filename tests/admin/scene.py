@@ -19,7 +19,7 @@ from tests.factories import make_application, make_fifo, make_subscription, publ
 
 
 def make_scene(pump: Any, receiver: Any, *, name: str = "Shop") -> Application:
-    """Delivered, failed, pending, blocked, skipped, kept, replayed, loaded: what every page has something to show of."""
+    """Delivered, failed, pending, blocked, skipped, kept, replayed, loaded: every page has something to show."""
     application = make_application(name=name)
     by = Operator("somebody", "to see it")
     url = f"http://127.0.0.1:{receiver.port}/{application.pk}"
