@@ -40,7 +40,7 @@ def operators(application):
 def handle(subscription, error=None):
     """What it gets, acknowledged or rejected."""
     pulled = poll(Subscription.objects.get(pk=subscription.pk), most=100, wanted=Wanted())
-    finish(subscription.pk, [Report(each.receipt, error) for each in pulled], by="tester")
+    finish(subscription, [Report(each.receipt, error) for each in pulled], by="tester")
     return pulled
 
 
