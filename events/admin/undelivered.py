@@ -36,7 +36,7 @@ class UndeliveredAdmin(OfApplicationAdmin, ReadOnlyAdmin):
     list_display = ("key", "event_type", "why", "subscription_link", "stored")
     list_select_related = ("subscription",)
     search_fields = ("path",)
-    search_help_text = "The beginning of a key, with a slash between words: failed-payments/ord-1"
+    search_help_text = "How a key begins: failed-payments/ord"
     fields = ("key", "event_link", "why", "subscription_link", "stored")
     nothing = "Nothing is kept. An event that names keys_if_undelivered is kept under them when a delivery is given up."
     sections = ("events/undelivered.html",)
