@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected, SerializationFailure
 
+from delivery.byte_arrays import ByteStrings
 from delivery.statements import run
 
 T = TypeVar("T")
@@ -36,9 +37,11 @@ class Stored:
     known: bool
 
 
-def publish(application_id: uuid.UUID, events: str) -> tuple[list[Stored], Dispatched]:
-    """Store new events of an application, a list in JSON, and make their deliveries; both in this order."""
-    rows = run("fan_out", _NOTHING | {"new": events, "application": str(application_id)})
+def publish(application_id: uuid.UUID, events: str, payloads: Sequence[bytes]) -> tuple[list[Stored], Dispatched]:
+    """Store new events of an application, a list in JSON with a payload for each, and make their deliveries; both in
+    this order."""
+    new = {"new": events, "payloads": ByteStrings(payloads), "application": str(application_id)}
+    rows = run("fan_out", _NOTHING | new)
     return [Stored(*row[:4]) for row in rows], _dispatched(rows)
 
 
@@ -54,7 +57,10 @@ def dispatch(
     return _dispatched(run("fan_out", _NOTHING | parameters))
 
 
-_NOTHING: dict[str, Any] = {"new": "[]", "application": None, "stored": [], "only": None, "priority": None, "apart": 0}
+_NOTHING: dict[str, Any] = {
+    "new": "[]", "payloads": ByteStrings(), "application": None,
+    "stored": [], "only": None, "priority": None, "apart": 0,
+}  # fmt: skip
 
 
 def _dispatched(rows: Sequence[tuple[Any, ...]]) -> Dispatched:

@@ -17,11 +17,11 @@ import orjson
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 
-from delivery.dispatch import persistently, publish
+from delivery.dispatch import persistently
 from delivery.doorbell import ring
 from delivery.heads import find_heads
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase
-from events.ingest import NewEvent, as_json
+from events.ingest import NewEvent, store
 from events.undelivered import keep
 from subscriptions.matching import names_for
 from subscriptions.models import Subscription, SubscriptionState
@@ -71,7 +71,7 @@ def _tell(find: Callable[[], Iterable[Announcement]]) -> int:
     for application_id, told in sorted(by_application.items()):
         for event_type in sorted({each.event_type for each in told}):
             declare_ours(application_id, event_type)
-        _, dispatched = publish(application_id, as_json([each.as_event() for each in told]))
+        _, dispatched = store(application_id, [each.as_event() for each in told])
         if dispatched.deliveries and not dispatched.expected:
             transaction.on_commit(ring)
     return sum(map(len, by_application.values()))

@@ -1,6 +1,5 @@
 """The one way in: events are stored and become deliveries in one statement."""
 
-import base64
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
@@ -67,7 +66,7 @@ ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(ingest)
 
 def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:
     with transaction.atomic(durable=True) if settings.QUOTAS_ENFORCED else nullcontext():
-        stored, dispatched = publish(application_id, as_json(events))
+        stored, dispatched = store(application_id, events)
         ingested = list(_fates(stored))
         if settings.QUOTAS_ENFORCED:
             spend(application_id, sum(each.fate is Fate.CREATED for each in ingested))
@@ -87,10 +86,11 @@ def _fates(stored: Sequence[Stored]) -> Iterator[Ingested]:
         yield Ingested(each.event_id, fate, each.received_at)
 
 
-def as_json(events: Sequence[NewEvent]) -> str:
-    """All events as one parameter: ten times cheaper than a list of values for each."""
-    return orjson.dumps(events, default=_base64).decode()
+def store(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Stored], Dispatched]:
+    """Hand events on in two parameters: ten times cheaper than a list of values for each."""
+    without_payloads = orjson.dumps(events, default=_is_no_json).decode()
+    return publish(application_id, without_payloads, [event.payload for event in events])
 
 
-def _base64(payload: bytes) -> str:
-    return base64.b64encode(payload).decode()
+def _is_no_json(_payload: bytes) -> None:
+    return None

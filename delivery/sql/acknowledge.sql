@@ -29,10 +29,9 @@ counted AS (
    WHERE st.subscription_id = state.subscription_id AND ended.n > 0
 ),
 logged AS (
-  -- The id of a try is its delivery's with the number of the try in the last 16 bits (delivery.attempt_ids).
   INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, try_number, succeeded, accepted,
                            worker, created_at, due_at, picked_at, ended_at)
-  SELECT (left(id::text, 32) || lpad(to_hex(tries - 1), 4, '0'))::uuid, id, event_id, subscription_id, application_id,
+  SELECT attempt_id(id, tries), id, event_id, subscription_id, application_id,
          tries, true, true, %(by)s::text, created_at, due_at, picked_at, clock_timestamp()
     FROM gone JOIN state USING (subscription_id)
 ),

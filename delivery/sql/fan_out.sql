@@ -13,13 +13,14 @@
 -- Consumers that pull (their pools are negative) are told of it at the commit, wherever they wait (delivery.waking).
 WITH given AS MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
-    event_id uuid, event_type text, payload text, payload_content_type text, labels jsonb, metadata jsonb,
+    event_id uuid, event_type text, payload_content_type text, labels jsonb, metadata jsonb,
     occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[],
-    keys_if_undelivered jsonb, ip inet, traceparent text, tracestate text)
+    keys_if_undelivered jsonb, ip inet, traceparent text, tracestate text),
+    unnest(%(payloads)s::bytea[])
   ) WITH ORDINALITY AS e (
-    event_id, event_type, payload, payload_content_type, labels, metadata,
+    event_id, event_type, payload_content_type, labels, metadata,
     occurred_at, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, ip, traceparent, tracestate,
-    ordinal)
+    payload, ordinal)
 ),
 known AS MATERIALIZED (
   SELECT name FROM event_type
@@ -30,27 +31,31 @@ added AS (
   INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
                      received_at, ip, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, traceparent,
                      tracestate)
-  SELECT event_id, %(application)s::uuid, event_type, decode(payload, 'base64'), payload_content_type, labels, metadata,
+  SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, metadata,
          occurred_at, clock_timestamp(), ip, ordering_key, priority, deliver_at, backoff_schedule,
          keys_if_undelivered, traceparent, tracestate
     FROM given JOIN known ON known.name = given.event_type
    ORDER BY ordinal  -- so the ids have this order, too
   ON CONFLICT (application_id, event_id) DO NOTHING
-  RETURNING *
+  RETURNING id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at
 ),
 chosen AS (
   SELECT added.*, id AS ordinal, interval '0' AS later FROM added
   UNION ALL
-  SELECT e.*, o.ordinal, (o.ordinal - 1) * %(apart)s::float * interval '1 s' FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
+  SELECT id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at,
+         ordinal, (ordinal - 1) * %(apart)s::float * interval '1 s' FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
+),
+named AS MATERIALIZED (  -- once for each type of a batch: a.b.c is wanted by those who list a.b.c, a.b.* or a.*
+  SELECT event_type,
+         (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || event_type::text
+            FROM string_to_array(event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
+         ) AS names
+    FROM (SELECT DISTINCT event_type FROM chosen) AS types
 ),
 event AS (
   SELECT e.*, greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
-         coalesce(%(priority)s::smallint, e.priority) AS weight,
-         -- a.b.c is wanted by those who list a.b.c, a.b.* or a.*
-         (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || e.event_type::text
-            FROM string_to_array(e.event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
-         ) AS names
-    FROM chosen e
+         coalesce(%(priority)s::smallint, e.priority) AS weight, named.names
+    FROM chosen e JOIN named ON named.event_type = e.event_type
 ),
 routed AS MATERIALIZED (
   SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.due_at, s.id AS subscription_id, s.fifo_mode,

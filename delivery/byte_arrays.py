@@ -1,0 +1,30 @@
+"""Many strings of bytes as one parameter, in PostgreSQL's binary format: psycopg would spell out each byte as text."""
+
+from collections.abc import Sequence
+from struct import Struct
+
+import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+_BYTEA = psycopg.adapters.types["bytea"]
+_HEAD = Struct("!iiIii")  # dimensions, whether there are nulls, type, length, the number of the first
+_LENGTH = Struct("!i")
+
+
+class ByteStrings(tuple[bytes, ...]):
+    """An array of bytea."""
+
+
+class _BinaryDumper(Dumper):
+    format = Format.BINARY
+    oid = _BYTEA.array_oid
+
+    def dump(self, obj: Sequence[bytes]) -> bytes:
+        parts = [_HEAD.pack(1 if obj else 0, 0, _BYTEA.oid, len(obj), 1)]
+        for each in obj:
+            parts += (_LENGTH.pack(len(each)), each)
+        return b"".join(parts)
+
+
+psycopg.adapters.register_dumper(ByteStrings, _BinaryDumper)
