@@ -93,6 +93,9 @@ FREES = {
     "cancel and acknowledge": lambda jobs, job: (
         jobs.cancel(ids=[job]), jobs.acknowledge_cancellation(job, was_executing=True)
     ),
+    "acknowledge what was not executing and delete": lambda jobs, job: (
+        jobs.cancel(ids=[job]), jobs.acknowledge_cancellation(job, was_executing=False), jobs.delete(ids=[job])
+    ),
 }  # fmt: skip
 KEEPS = {
     "cancel": lambda jobs, job: jobs.cancel(ids=[job]),
