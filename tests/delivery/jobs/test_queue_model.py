@@ -22,15 +22,18 @@ from tests.delivery.jobs.oracle import ASSIGNED, Known, Oracle
 from tests.delivery.jobs.test_states import CELLS, FINAL, OPERATIONS
 from tests.factories import make_application
 
-OF_ONE_JOB = sorted(OPERATIONS.keys() - {"claim", "cancel", "unresponsive", "reset", "delete"})
+OF_ONE_JOB = [
+    "fail",
+    *sorted(OPERATIONS.keys() - {"claim", "cancel", "unresponsive", "reset", "delete"}),
+]  # often: fail
 OVER = FINAL | {State.EXHAUSTED}
 SETTLED = "settled"
 PATIENCE = 20.0
 
-tags = st.lists(st.sampled_from("ab"), unique=True, max_size=2)
-rarely_tags = st.one_of(st.just([]), st.just([]), tags)
+tags = st.sampled_from([[], [], ["a"], ["b"], ["a", "b"]])
+rarely_tags = st.sampled_from([[], [], [], ["a"], ["a", "b"]])
 workers = st.sampled_from(["me", "they"])
-places = st.integers(1, 3)
+places = st.integers(1, 2)
 
 
 class Reading:
@@ -97,7 +100,7 @@ class QueueMachine(RuleBasedStateMachine):
         having = [job.id for job in self.oracle.having(wanted)] if wanted else []
         return list(dict.fromkeys([*ids, *having]))
 
-    @rule(data=st.data(), amount=st.integers(1, 4))
+    @rule(data=st.data(), amount=st.integers(1, 5))
     def enqueues(self, data, amount):
         batch = [
             NewJob(
@@ -125,7 +128,7 @@ class QueueMachine(RuleBasedStateMachine):
         claimed = [job.id for job in self.queue.claim(worker, tags=wanted, most=most)]
         assert claimed == self.oracle.assign(worker, wanted, most)
 
-    @precondition(lambda self: len(self.streams) < 3)
+    @precondition(lambda self: len(self.streams) < 2)
     @rule(worker=workers, wanted=tags, most=places)
     def opens_a_stream(self, worker, wanted, most):
         self.streams.append(Reading(self.queue, worker, wanted, most))
