@@ -15,10 +15,12 @@ from typing import Any
 from weakref import WeakSet
 
 import orjson
+from asgiref.sync import sync_to_async
 from django.db import connection, transaction
 from django.db.models.functions import Now
 
 from delivery.jobs import limits, states
+from delivery.jobs.awaited import awaited
 from delivery.jobs.checks import (
     check_assignee,
     check_document,
@@ -242,6 +244,33 @@ class Queue:
             raise ValueError("The time to live must be longer than nothing.")
         expired = StoredJob.objects.filter(queue=self.id, status=State.COMPLETED, finalized_at__lt=Now() - ttl)
         return expired.delete()[0]
+
+    # --- the same in event loops, beside `astream`
+
+    @classmethod
+    async def anamed(cls, application_id: uuid.UUID, name: str) -> "Queue":
+        return await sync_to_async(cls.named)(application_id, name)
+
+    aenqueue = awaited(enqueue)
+    aenqueue_many = awaited(enqueue_many)
+    aclaim = awaited(claim)
+    aclose = awaited(close)
+    aprogress = awaited(progress)
+    acomplete = awaited(complete)
+    afail = awaited(fail)
+    astop = awaited(stop)
+    astop_with_retry = awaited(stop_with_retry)
+    amark_unknown_stopped = awaited(mark_unknown_stopped)
+    acancel = awaited(cancel)
+    aacknowledge_cancellation = awaited(acknowledge_cancellation)
+    amark_worker_unresponsive = awaited(mark_worker_unresponsive)
+    areset_running = awaited(reset_running)
+    aget = awaited(get)
+    astatistics = awaited(statistics)
+    ablocked_keys = awaited(blocked_keys)
+    aretry = awaited(retry)
+    adelete = awaited(delete)
+    aclean_up_expired = awaited(clean_up_expired)
 
     # --- within
 
