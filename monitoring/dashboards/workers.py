@@ -104,8 +104,7 @@ WORKERS = Dashboard(
         ),
         Panel(
             "Do job queues have workers?",
-            "The age of the oldest job that waits, by queue. Ever growing: no worker asks for it, or in a FIFO queue its "
-            "key is blocked.",
+            "The age of the oldest job that waits, by queue. Ever growing: nobody asks for it, or its key is blocked.",
             "s",
             {
                 "{{job_queue_id}}": "max by (job_queue_id) "

@@ -1,5 +1,5 @@
 -- Delete jobs if all of them are in one of these states, and else none. Says in which state each was found, and wakes the
--- streams in which some still held a place. Called by delivery.jobs.queue. Served by job_once_per_id.
+-- streams in which some still held a place. Called by delivery.jobs.rows. Served by job_once_per_id.
 WITH found AS MATERIALIZED (
   SELECT id, job_id, status, stream FROM job
    WHERE queue_id = %(queue)s::uuid AND job_id = ANY (%(ids)s::text[])

@@ -14,7 +14,7 @@ from delivery.database import connect
 from delivery.jobs import NewJob, Queue, State
 from delivery.jobs.models import StoredJob
 from delivery.jobs.queues import create_queue
-from delivery.jobs.streams import Stream
+from delivery.jobs.stream import Stream
 from delivery.problems import JobAlreadyExists, JobConflict
 from delivery.waking import CHANNEL, notify
 from tenants.problems import NotFound
@@ -25,7 +25,7 @@ from tests.factories import make_application
 OF_ONE_JOB = [
     "fail",
     *sorted(OPERATIONS.keys() - {"claim", "cancel", "unresponsive", "reset", "delete"}),
-]  # often: fail
+]  # fail: often
 OVER = FINAL | {State.EXHAUSTED}
 SETTLED = "settled"
 PATIENCE = 20.0
