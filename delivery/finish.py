@@ -16,9 +16,10 @@ from delivery.dispatch import persistently
 from delivery.outcome import E_REJECTED, Outcome
 from delivery.queue import Ended, Queue
 from delivery.receipts import Receipt
-from delivery.retry import decide, policy_for
+from delivery.retry import Decision, decide, policy_for
 from delivery.statements import run
 from delivery.waking import notify
+from subscriptions.models import Subscription
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,19 @@ class Report:
     error: str | None = None
 
 
-def finish(subscription_id: uuid.UUID, reports: Sequence[Report], *, by: str) -> set[Receipt]:
+def finish(subscription: Subscription, reports: Sequence[Report], *, by: str) -> set[Receipt]:
     """Write down what came of leases; those that were still held. Of the others it changes nothing."""
     by_receipt = {report.receipt: report for report in reports}
-    held = _held(subscription_id, list(by_receipt))
+    done = [] if subscription.fifo_mode else [report.receipt for report in reports if report.error is None]
+    accepted = _acknowledge(subscription.pk, done, by=by) if done else set()
+    if len(accepted) == len(by_receipt):
+        return accepted
+    held = _held(subscription.pk, [receipt for receipt in by_receipt if receipt not in accepted])
     ended = [_judge(claimed, by_receipt[receipt]) for receipt, claimed in held.items()]
-    accepted = record(ended, by=by)
-    if accepted:
-        notify(str(subscription_id), " ".join(delivery.hex for delivery in accepted))
-    return {receipt for receipt, claimed in held.items() if claimed.delivery_id in accepted}
+    deliveries = record(ended, by=by)
+    if deliveries:
+        notify(str(subscription.pk), " ".join(delivery.hex for delivery in deliveries))
+    return accepted | {receipt for receipt, claimed in held.items() if claimed.delivery_id in deliveries}
 
 
 def extend(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, seconds: int) -> dict[Receipt, datetime]:
@@ -64,6 +69,20 @@ def record(ended: Sequence[Ended], *, by: str | None) -> set[uuid.UUID]:
             accepted |= {numbers[row[0], row[1]] if name == "record_lanes" else row[0] for row in moved}
     hooks.recorded(ended, time.monotonic() - began)
     return accepted
+
+
+def _acknowledge(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, by: str) -> set[Receipt]:
+    """The short way of what most leases come to: done, and without order."""
+    began = time.monotonic()
+    given = leases(subscription_id, receipts) | {"leased": [receipt.leased_at for receipt in receipts], "by": by}
+    ended = [
+        Ended(Claimed(began, began, *row), Decision("done"), Outcome(None), picked_at=picked_at)
+        for *row, picked_at in persistently(partial(run, "acknowledge", given))
+    ]
+    if ended:
+        hooks.recorded(ended, time.monotonic() - began)
+    gone = {(each.claimed.delivery_id, each.claimed.epoch) for each in ended}
+    return {receipt for receipt in receipts if (receipt.delivery_id, receipt.epoch) in gone}
 
 
 def _judge(claimed: Claimed, report: Report) -> Ended:

@@ -41,4 +41,5 @@ def execute(on: psycopg.Connection[Any], text: str, parameters: Mapping[str, Any
     text, names = positional(text)
     with psycopg.RawCursor(on) as cursor:
         cursor.execute(text, [parameters[each] for each in names], prepare=True, binary=True)
-        return cursor.fetchall() if cursor.description else []
+        answer = cursor.pgresult  # what `description` would say costs an object for each column
+        return cursor.fetchall() if answer and answer.nfields else []

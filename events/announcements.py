@@ -26,12 +26,9 @@ from events.undelivered import keep
 from subscriptions.matching import names_for
 from subscriptions.models import Subscription, SubscriptionState
 from tenants.api.event_types import declare_ours
-from tenants.models import RESERVED_SERVICE
+from tenants.own_event_types import BLOCKED, DISABLED, EXHAUSTED, RECOVERED, RESERVED_SERVICE
 
 BATCH = 200
-EXHAUSTED, RECOVERED = f"{RESERVED_SERVICE}.delivery.exhausted", f"{RESERVED_SERVICE}.delivery.recovered"
-DISABLED, BLOCKED = f"{RESERVED_SERVICE}.subscription.disabled", f"{RESERVED_SERVICE}.lane.blocked"
-ANNOUNCEMENTS = (EXHAUSTED, RECOVERED, DISABLED, BLOCKED)
 
 
 @dataclass(frozen=True)

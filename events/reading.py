@@ -14,7 +14,7 @@ from events.ingest import NewEvent
 from events.payload import decode_payload
 from events.tracing import NO_TRACE, Trace
 from tenants.ids import new_id
-from tenants.models import RESERVED_SERVICE
+from tenants.own_event_types import RESERVED_SERVICE
 from tenants.problems import Validation
 
 Complaints = dict[str, list[dict[str, Any]]]

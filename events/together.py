@@ -10,53 +10,69 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+def _locked() -> threading.Lock:
+    """A lock that is held, for somebody else to release."""
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
+
+
 @dataclass(eq=False)
 class _Call(Generic[Item, Result]):
     item: Item
+    leads: bool = False
+    asleep: threading.Lock = field(default_factory=_locked)
     results: list[Result] = field(default_factory=list)  # one, when it is done
     problem: Exception | None = None
 
 
-@dataclass(eq=False)
-class _Line(Generic[Item, Result]):
-    """Who stands in line for a key: one is served at a time, and takes along those who wait."""
-
-    turn: threading.Lock = field(default_factory=threading.Lock)
-    waiting: list[_Call[Item, Result]] = field(default_factory=list)
-    visitors: int = 0
-
-
 class Together(Generic[Key, Item, Result]):
-    """Does for many at once what it is called for one by one, in as many threads. Nobody waits for company."""
+    """Does for many at once what it is called for one by one, in as many threads. Nobody waits for company.
+
+    For each key one call leads: it takes along those that have come since the last, and leaves the lead to the next.
+    """
 
     def __init__(self, work: Callable[[Key, list[Item]], list[Result]]) -> None:
         self._work = work
-        self._lines: dict[Key, _Line[Item, Result]] = {}
+        self._waiting: dict[Key, list[_Call[Item, Result]]] = {}  # there is a list while somebody leads
         self._lock = threading.Lock()
 
     def __call__(self, key: Key, item: Item) -> Result:
         call: _Call[Item, Result] = _Call(item)
         with self._lock:
-            line = self._lines.setdefault(key, _Line())
-            line.visitors += 1
-            line.waiting.append(call)
-        try:
-            with line.turn:
-                if not call.results and not call.problem:
-                    self._do(key, self._take_along(call, line))
-        finally:
-            with self._lock:
-                line.visitors -= 1
-                if not line.visitors:
-                    del self._lines[key]
+            call.leads = key not in self._waiting
+            if call.leads:
+                self._waiting[key] = []
+            else:
+                self._waiting[key].append(call)
+        if not call.leads:
+            call.asleep.acquire()
+        if call.leads:
+            self._lead(key, call)
+        elif not call.results and not call.problem:  # whoever took it along did not come back
+            self._do(key, [call])
         if call.problem:
             raise call.problem
         return call.results[0]
 
-    def _take_along(self, call: _Call[Item, Result], line: _Line[Item, Result]) -> list[_Call[Item, Result]]:
+    def _lead(self, key: Key, call: _Call[Item, Result]) -> None:
         with self._lock:
-            calls, line.waiting = line.waiting, []
-        return calls if call in calls else [call]  # whoever took it along did not come back
+            taken_along, self._waiting[key] = self._waiting[key], []
+        try:
+            self._do(key, [call, *taken_along])
+        finally:
+            for each in taken_along:
+                each.asleep.release()
+            self._leave_the_lead(key)
+
+    def _leave_the_lead(self, key: Key) -> None:
+        with self._lock:
+            if not self._waiting[key]:
+                del self._waiting[key]
+                return
+            following = self._waiting[key].pop(0)
+            following.leads = True
+        following.asleep.release()
 
     def _do(self, key: Key, calls: list[_Call[Item, Result]]) -> None:
         try:

@@ -48,10 +48,10 @@ def _let_go_beyond(application_id: uuid.UUID) -> None:
     mine.filter(id__in=list(beyond.values_list("id", flat=True))).delete()
 
 
-def under(application_id: uuid.UUID, prefix: Sequence[str]) -> QuerySet[Undelivered]:
-    """What is stored under paths that begin so, which are neighbours in the index."""
-    found = Undelivered.objects.filter(application=application_id)
+def under(kept: QuerySet[Undelivered], prefix: Sequence[str], *, is_last_whole: bool = True) -> QuerySet[Undelivered]:
+    """What is kept under paths that begin so, which are neighbours in the index; the last word may be a beginning."""
     if not prefix:
-        return found
-    behind = [*prefix[:-1], f"{prefix[-1]}\x01"]  # no word has such a character, and bytes are compared
-    return found.filter(path__gte=list(prefix), path__lt=behind)
+        return kept
+    # Bytes are compared: no word has the one character, and no character comes behind the other.
+    behind = [*prefix[:-1], prefix[-1] + ("\x01" if is_last_whole else "\U0010ffff")]
+    return kept.filter(path__gte=list(prefix), path__lt=behind)

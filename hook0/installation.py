@@ -24,6 +24,7 @@ class Credentials:
     database_url: str = ""
     broker_url: str = ""
     metrics_url: str = ""
+    stream_url: str = ""
     receiver_url: str = ""
 
 

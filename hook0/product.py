@@ -24,6 +24,7 @@ class Site:
     stream_port: int
     metrics_folder: Path
     public_url: str
+    stream_url: str
     pumps: int
     postgres_bin: str = ""
     production: bool = False

@@ -58,6 +58,7 @@ def remember(site: Site, urls: dict[str, str]) -> None:
         database_url=where["DATABASE_URL"],
         broker_url=where["CELERY_BROKER_URL"],
         metrics_url=f"http://127.0.0.1:{site.metrics_port}/metrics",
+        stream_url=f"{site.stream_url}/api/v1",
         receiver_url=f"http://127.0.0.1:{site.receiver_port}" if site.receiver else "",
     )
     write_credentials(site.home, credentials)
@@ -76,6 +77,7 @@ def greeting(site: Site, credentials: Credentials) -> str:
 hook0 is up.
 
   API      {credentials.api_url}
+  Streams  {credentials.stream_url}
   Admin    {credentials.admin_url}
            user {credentials.admin_username}, password: "admin_password" in {site.home / CREDENTIALS}
   Metrics  {credentials.metrics_url}

@@ -18,6 +18,7 @@ KINDS = {
     "occurred_at": r"string|varchar|timestamp|date",
     "deliver_at": r"string|varchar|timestamp|date",
     "backoff_schedule": r"string|varchar|array",
+    "keys_if_undelivered": r"string|varchar|array<array<",
 }
 
 

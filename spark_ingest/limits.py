@@ -11,6 +11,10 @@ BACKOFF_ENTRIES = 100
 BACKOFF_MS = 7 * 24 * 3_600_000
 DELAY_MS = 30 * 24 * 3_600_000
 
+KEYS_IF_UNDELIVERED = 10
+KEY_PARTS = 10
+KEY_CHARACTERS = 100
+
 TEXT = "text/plain"
 JSON = "application/json"
 BASE64 = "application/octet-stream+base64"

@@ -115,6 +115,27 @@ def waits(value: str) -> str:
     return "{" + ",".join(map(str, found)) + "}"
 
 
+def keys(value: str) -> str:
+    """A JSON list of paths of words, written anew as objects of strings are."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list):
+        raise Refused("it is not a list of keys, each a list of words")
+    if len(found) > limits.KEYS_IF_UNDELIVERED:
+        raise Refused(f"it has more than {limits.KEYS_IF_UNDELIVERED} keys")
+    for path in found:
+        if not isinstance(path, list) or not 1 <= len(path) <= limits.KEY_PARTS:
+            raise Refused(f"a key is not a list of 1 to {limits.KEY_PARTS} words")
+        for word in path:
+            if not isinstance(word, str) or not 1 <= len(word) <= limits.KEY_CHARACTERS:
+                raise Refused(f"a word of a key is not a text of 1 to {limits.KEY_CHARACTERS} characters")
+            if _CONTROL.search(word) or not _is_text(word):
+                raise Refused("a word of a key has control characters or lone surrogates")
+    return json.dumps(found)
+
+
 def sized(value: str | bytes) -> str | bytes:
     """A payload of a size that will do; its content is looked at when its content type is known to be good."""
     most = limits.PAYLOAD_CHARACTERS if isinstance(value, str) else limits.PAYLOAD_CHARACTERS * 3 // 4
@@ -190,4 +211,5 @@ def checks() -> dict[str, Callable[[str], Any]]:
         "ordering_key": text(limits.ORDERING_KEY_CHARACTERS, forbidden=re.compile("\0")),
         "deliver_at": moment,
         "backoff_schedule": waits,
+        "keys_if_undelivered": keys,
     }

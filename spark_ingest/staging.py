@@ -93,4 +93,5 @@ def _columns(attempt: int, events: dict[str, Any]) -> list[pa.Array]:
         copying.binary(events["ordering_key"]),
         copying.times(events["deliver_at"]),
         copying.binary(events["backoff_schedule"]),
+        copying.binary(events["keys_if_undelivered"], prefix=json),
     ]

@@ -96,9 +96,6 @@ class ServiceToken(Credential):
         indexes = [models.Index(fields=["organization", "created_at", "id"], name="service_token_by_age")]
 
 
-RESERVED_SERVICE = "hook0"  # of the event types that hook0 itself sends
-
-
 class EventType(models.Model):
     """What an application may send: `service.resource_type.verb`."""
 

@@ -107,6 +107,7 @@ def test_services_run_as_manage_py_up_runs_them():
         stream_port=8003,
         metrics_folder=Path("/run/counters"),
         public_url="https://hooks.example.com",
+        stream_url="https://hooks.example.com",
         pumps=2,
         production=True,
         receiver=False,

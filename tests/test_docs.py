@@ -15,6 +15,7 @@ from delivery.models import Phase
 from delivery.retry import DEFAULT, FIFO_DEFAULT
 from hook0 import problems
 from hook0.urls import api
+from tenants.own_event_types import ANNOUNCEMENTS
 
 ROOT = Path(settings.BASE_DIR)
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -155,3 +156,9 @@ def test_the_picture_of_a_lane_has_every_phase() -> None:
     assert picture
     drawn = set(re.findall(r"(\S+) --> (\w+)", picture[0]))
     assert {name for arrow in drawn for name in arrow} - {"[*]"} == {phase.name.lower() for phase in Phase}
+
+
+def test_the_reference_has_all_events_of_our_own() -> None:
+    section = (ROOT / "docs" / "reference" / "api.md").read_text().partition("## Events of hook0's own")[2]
+    told = set(re.findall(r"`(hook0\.\w+\.\w+)`", section.partition("\n## ")[0]))
+    assert told == set(ANNOUNCEMENTS)

@@ -224,7 +224,7 @@ class ProgressView(APIView):
 
 def _finish(request: Request, subscription_id: uuid.UUID, reports: list[Report]) -> Response:
     subscription = find_subscription(request, subscription_id)
-    accepted = finish(subscription.pk, reports, by=principal_of(request).name)
+    accepted = finish(subscription, reports, by=principal_of(request).name)
     results = [_result(report.receipt, accepted=report.receipt in accepted) for report in reports]
     return Response(LeasesAnswer({"results": results}).data)
 

@@ -1,5 +1,5 @@
 """What came in, and what is sent once more."""
 
-from events.admin import bulk_loads, events, replays
+from events.admin import bulk_loads, events, replays, undelivered
 
-__all__ = ["bulk_loads", "events", "replays"]
+__all__ = ["bulk_loads", "events", "replays", "undelivered"]

@@ -54,7 +54,8 @@ class KeysView(APIView):
         """The keys of an application that begin with a prefix, in their order, with what is stored under them."""
         application_id = application_asked_for(request)
         query = checked(KeysQuery, request.query_params)
-        page = Page(request, under(application_id, query["prefix"]), by=["path"], size=PAGE)
+        kept = under(Undelivered.objects.filter(application=application_id), query["prefix"])
+        page = Page(request, kept, by=["path"], size=PAGE)
         return page.answer(KeyAnswer(page.rows, many=True).data)
 
 

@@ -13,6 +13,7 @@ GROUPS: dict[str, list[tuple[str, str, str]]] = {
         ("Events", "events.event", "bolt"),
         ("Request attempts", "delivery.attemptlog", "send"),
         ("Dead letters", "delivery.deadletter", "inbox_customize"),
+        ("Undelivered", "events.undelivered", "inventory_2"),
         ("Job queues", "delivery.jobqueue", "splitscreen"),
         ("Replays", "events.replay", "replay"),
         ("Bulk loads", "events.bulkload", "upload"),

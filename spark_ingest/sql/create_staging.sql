@@ -11,5 +11,6 @@ CREATE UNLOGGED TABLE {staging} (
   metadata jsonb NOT NULL,
   ordering_key text,
   deliver_at timestamptz,
-  backoff_schedule text
+  backoff_schedule text,
+  keys_if_undelivered jsonb
 ) WITH (autovacuum_enabled = off)

@@ -2,9 +2,10 @@
 -- done with those that the application has. Served by the index of sort_staging.sql and event_once_per_application.
 WITH added AS (
   INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
-                     received_at, ordering_key, priority, deliver_at, backoff_schedule)
+                     received_at, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered)
   SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, metadata, occurred_at,
-         clock_timestamp(), ordering_key, 30, deliver_at, backoff_schedule::integer[]
+         clock_timestamp(), ordering_key, 30, deliver_at, backoff_schedule::integer[],
+         keys_if_undelivered
     FROM {staging}
    WHERE (occurred_at, place) > (coalesce(%(after)s::timestamptz, '-infinity'), coalesce(%(after_place)s::bigint, 0))
      AND (occurred_at, place) <= (%(until)s::timestamptz, %(until_place)s::bigint)

@@ -22,6 +22,7 @@ from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, appl
 from tenants.authentication import find, operator_of, require_application
 from tenants.fields import checked
 from tenants.models import Application, EventType
+from tenants.own_event_types import ANNOUNCEMENTS
 from tenants.pages import Page
 from tenants.problems import EventTypeDoesNotExist, NotFound, raises
 
@@ -141,7 +142,8 @@ def _filters(query: dict[str, Any]) -> dict[str, Any]:
 
 
 def _require_event_types(application_id: uuid.UUID, names: list[str]) -> None:
-    exact = {name for name in names if not is_wildcard(name)}
+    """Those of hook0's own are made known to an application when it is first told of such."""
+    exact = {name for name in names if not is_wildcard(name)}.difference(ANNOUNCEMENTS)
     known = EventType.objects.filter(application_id=application_id, name__in=exact, deactivated_at=None)
     if missing := exact - set(known.values_list("name", flat=True)):
         raise EventTypeDoesNotExist(f"The application has no active event type {', '.join(sorted(missing))}.")

@@ -14,7 +14,8 @@ from rest_framework.views import APIView
 
 from tenants.authentication import require_application
 from tenants.fields import checked, no_control_characters
-from tenants.models import RESERVED_SERVICE, Application, EventType
+from tenants.models import Application, EventType
+from tenants.own_event_types import RESERVED_SERVICE
 from tenants.pages import Page, PageQuery
 from tenants.problems import NotFound, TooManyEventTypesPerApplication, raises
 from tenants.quotas import limits, require_room

@@ -7,9 +7,9 @@ from delivery.audit import Operator
 from delivery.jobs import NewJob, Queue
 from delivery.jobs.queues import create_queue
 from delivery.lanes import pause, skip_head
-from delivery.models import Lane
+from delivery.models import DeadLetter, Lane
 from delivery.tallies import count_tries
-from events import replays
+from events import replays, undelivered
 from events.models import BulkLoad
 from hook0.receiver import Behaviour
 from subscriptions.models import OrganizationWorker, Worker
@@ -19,7 +19,7 @@ from tests.factories import make_application, make_fifo, make_subscription, publ
 
 
 def make_scene(pump: Any, receiver: Any, *, name: str = "Shop") -> Application:
-    """Delivered, failed, pending, blocked, skipped, replayed, loaded: what every page has something to show of."""
+    """Delivered, failed, pending, blocked, skipped, kept, replayed, loaded: every page has something to show."""
     application = make_application(name=name)
     by = Operator("somebody", "to see it")
     url = f"http://127.0.0.1:{receiver.port}/{application.pk}"
@@ -32,11 +32,12 @@ def make_scene(pump: Any, receiver: Any, *, name: str = "Shop") -> Application:
         fifo_on_exhausted="block",
         retry_policy={"schedule_ms": []},
     )
-    publish(application, 3)
+    publish(application, 3, keys_if_undelivered=[["failed-payments", name]])
     pump.run()
     lane = Lane.objects.get(subscription=blocking)
     skip_head(lane.pk, by=by)
     pause(lane.pk, by=by)
+    undelivered.keep(DeadLetter.objects.filter(subscription=blocking).select_related("event"))
     worker = Worker.objects.create(name=f"worker-{application.pk}"[:50])
     OrganizationWorker.objects.create(organization=application.organization, worker=worker)
     create_application_secret(application, name="Spare")

@@ -88,7 +88,7 @@ def _ours(stage: Stage, count: int, many: int) -> float:
     subscription = _filled(stage, count)
     began = time.monotonic()
     while pulled := poll(subscription, most=many, wanted=Wanted()):
-        finish(subscription.pk, [Report(each.receipt) for each in pulled], by="bench")
+        finish(subscription, [Report(each.receipt) for each in pulled], by="bench")
     return time.monotonic() - began
 
 

@@ -22,16 +22,22 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
     """The addresses of what is shown, by the pictures' names."""
     receiver.behaviours["/orders"] = Behaviour(status=503, body='{"error": "the warehouse is closed"}')
     good = subscribe(product, receiver, "/mail", description="Mail to customers", labels={"demo": "mail"})
+    log = {"description": "Order log", "labels": {"demo": "orders"}, "retry_policy": {"schedule_ms": []}}
+    subscribe(product, receiver, "/orders", **log)
     blocking = subscribe_blocking(product, receiver, "orders")
     for number in range(12):
         send(product, "mail", f'{{"number": {number}}}')
-    events = [send(product, "orders", f'{{"order": {number}}}') for number in range(5)]
+    events = [
+        send(product, "orders", f'{{"order": {number}}}', keys_if_undelivered=[["failed-orders", f"order-{number}"]])
+        for number in range(5)
+    ]
     lane = wait_for_lane(product, blocking["subscription_id"], "blocked")
     call(product, "POST", f"lanes/{lane['lane_id']}/skip/", reason="the order was cancelled by telephone")
     wait_for_lane(product, blocking["subscription_id"], "blocked")
     time.sleep(65)  # the charts are drawn each minute
     failed = read(product, "request_attempts/", event_id=events[0], status="failed")[0]["request_attempt_id"]
     letter = read(product, "dead_letters/")[0]["dead_letter_id"]
+    key = read(product, "keys/", prefix="failed-orders")[0]["key_id"]
     queue = put_jobs(product)
     load_id = load(product)
     replay = call(product, "POST", "replays/", since="2026-01-01T00:00:00Z", status="all")["replay_id"]
@@ -51,6 +57,8 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
         "attempt": f"delivery/attemptlog/{failed}/change/",
         "dead-letters": "delivery/deadletter/",
         "dead-letter": f"delivery/deadletter/{letter}/change/",
+        "undelivered": "events/undelivered/",
+        "undelivered-event": f"events/undelivered/{key}/change/",
         "bulk-loads": "events/bulkload/",
         "bulk-load": f"events/bulkload/{load_id}/change/",
         "replays": "events/replay/",

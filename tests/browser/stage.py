@@ -25,17 +25,20 @@ def read(product: Product, path: str, **query: Any) -> Any:
     return answer.json()
 
 
-def send(product: Product, label: str, payload: str = '{"hello": "world"}') -> str:
+def send(product: Product, label: str, payload: str = '{"hello": "world"}', **overrides: Any) -> str:
     """An event for the subscriptions of this label; its id."""
     event = call(
         product,
         "POST",
         "event/",
-        event_type="demo.greeting.sent",
-        payload=payload,
-        payload_content_type="application/json",
-        occurred_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        labels={"demo": label},
+        **{
+            "event_type": "demo.greeting.sent",
+            "payload": payload,
+            "payload_content_type": "application/json",
+            "occurred_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "labels": {"demo": label},
+            **overrides,
+        },
     )
     return str(event["event_id"])
 

@@ -14,9 +14,9 @@ GRAVE = {"serious", "critical"}
 
 ADDRESSES = (
     "", "subscriptions/subscription/", "subscriptions/subscription/add/", "delivery/lane/", "events/event/",
-    "delivery/attemptlog/", "delivery/deadletter/", "events/replay/", "events/bulkload/", "delivery/operatoraction/",
-    "tenants/organization/", "tenants/application/", "tenants/eventtype/", "tenants/applicationsecret/",
-    "subscriptions/worker/", "auth/user/",
+    "delivery/attemptlog/", "delivery/deadletter/", "events/undelivered/", "events/replay/", "events/bulkload/",
+    "delivery/operatoraction/", "tenants/organization/", "tenants/application/", "tenants/eventtype/",
+    "tenants/applicationsecret/", "subscriptions/worker/", "auth/user/",
 )  # fmt: skip
 
 

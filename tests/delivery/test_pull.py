@@ -40,7 +40,7 @@ def pull(subscription, most=10, wanted=ALL):
 def ack(subscription, pulled, error=None):
     """Whether they all were still held."""
     reports = [Report(each.receipt, error) for each in pulled]
-    return finish(subscription.pk, reports, by="tester") == {each.receipt for each in pulled}
+    return finish(subscription, reports, by="tester") == {each.receipt for each in pulled}
 
 
 def test_no_pump_ever_gets_what_is_pulled(application, queue, make):

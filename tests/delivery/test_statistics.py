@@ -20,15 +20,15 @@ def test_each_delivery_counts_where_it_stands(application, make):
     for number in range(7):
         publish(application, ordering_key=str(number))
     pulled = poll(subscription, most=4, wanted=Wanted())
-    finish(subscription.pk, [Report(pulled[0].receipt)], by="tester")
-    finish(subscription.pk, [Report(pulled[1].receipt, "no")], by="tester")
+    finish(subscription, [Report(pulled[0].receipt)], by="tester")
+    finish(subscription, [Report(pulled[1].receipt, "no")], by="tester")
     (counts,) = count_deliveries(application.id)
     assert (counts.pending, counts.running, counts.dead, counts.total, counts.retries) == (4, 2, 0, 6, 0)
 
 
 def reject(subscription):
     (pulled,) = poll(subscription, most=1, wanted=Wanted())
-    finish(subscription.pk, [Report(pulled.receipt, "no")], by="tester")
+    finish(subscription, [Report(pulled.receipt, "no")], by="tester")
 
 
 @pytest.mark.parametrize("make", [make_subscription, make_fifo], ids=["loose", "fifo"])

@@ -78,7 +78,7 @@ class Consumer:
 
     async def tell(self, *pulled, error=None):
         reports = [Report(each.receipt, error) for each in pulled]
-        accepted = await in_thread(finish, self.subscription.pk, reports, by="tester")
+        accepted = await in_thread(finish, self.subscription, reports, by="tester")
         assert accepted == {each.receipt for each in pulled}
 
     async def leave(self):
@@ -237,7 +237,7 @@ def test_what_a_stream_had_not_sent_is_given_back_and_costs_no_try(application, 
     left = poll(subscription, most=10, wanted=Wanted())
     assert len(left) == 4
     assert {each.claimed.try_number for each in left} == {1}
-    assert finish(subscription.pk, [Report(first.receipt)], by="tester") == {first.receipt}
+    assert finish(subscription, [Report(first.receipt)], by="tester") == {first.receipt}
 
 
 def test_a_consumer_that_comes_back_keeps_what_it_saw_and_gets_again_what_was_lost_on_the_way(application, streams):

@@ -11,10 +11,11 @@ from delivery.audit import Operator
 from delivery.finish import Report, finish
 from delivery.models import DeadLetter, Lane
 from delivery.pull import Wanted, poll
-from events.announcements import ANNOUNCEMENTS, announce
+from events.announcements import announce
 from events.models import Event
 from subscriptions.models import Subscription, SubscriptionState
 from tenants.models import EventType
+from tenants.own_event_types import ANNOUNCEMENTS
 from tests.clients import problem
 from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
 
@@ -39,7 +40,7 @@ def operators(application):
 def handle(subscription, error=None):
     """What it gets, acknowledged or rejected."""
     pulled = poll(Subscription.objects.get(pk=subscription.pk), most=100, wanted=Wanted())
-    finish(subscription.pk, [Report(each.receipt, error) for each in pulled], by="tester")
+    finish(subscription, [Report(each.receipt, error) for each in pulled], by="tester")
     return pulled
 
 

@@ -31,7 +31,7 @@ def failing(application):
 def fail(subscription):
     """Every retry of all there is."""
     while pulled := poll(subscription, most=100, wanted=Wanted()):
-        finish(subscription.pk, [Report(each.receipt, "no") for each in pulled], by="tester")
+        finish(subscription, [Report(each.receipt, "no") for each in pulled], by="tester")
     announce()
 
 
@@ -66,7 +66,7 @@ def test_what_has_used_up_its_retries_is_kept_under_the_keys_it_named(applicatio
 def test_what_is_delivered_is_not_kept(application, api, failing):
     post(api, application, [["a"]])
     pulled = poll(failing, most=1, wanted=Wanted())
-    finish(failing.pk, [Report(each.receipt) for each in pulled], by="tester")
+    finish(failing, [Report(each.receipt) for each in pulled], by="tester")
     announce()
     assert listed(api, application) == []
 

@@ -22,6 +22,8 @@ class Work:
         assert self.go_on.wait(10)
         if 13 in numbers:
             raise ValueError("13 is not doubled")
+        if -1 in numbers:
+            raise SystemExit
         return [number * 2 for number in numbers]
 
 
@@ -46,7 +48,7 @@ def begin(pool, together, work, numbers, *, key="a"):
     first = pool.submit(together, key, numbers[0])
     assert work.begun.wait(10)
     others = [pool.submit(together, key, number) for number in numbers[1:]]
-    while len(together._lines[key].waiting) < len(others):
+    while len(together._waiting[key]) < len(others):
         pass
     return [first, *others]
 
@@ -73,6 +75,14 @@ def test_a_bad_one_is_told_so_and_the_others_are_served(pool, together, work):
     assert sorted(map(len, work.rounds)) == [1, 1, 1, 1, 3]
 
 
+def test_who_was_taken_along_by_one_that_was_stopped_is_served_all_the_same(pool, together, work):
+    first, leader, stopper, other = begin(pool, together, work, [1, 2, -1, 4])
+    work.go_on.set()
+    assert isinstance(leader.exception(10), SystemExit)
+    assert isinstance(stopper.exception(10), SystemExit)
+    assert (first.result(10), other.result(10), together("a", 5)) == (2, 8, 10)
+
+
 def test_different_keys_do_not_wait_for_each_other(pool, together, work):
     (slow,) = begin(pool, together, work, [1])
     work.begun.clear()
@@ -87,7 +97,7 @@ def test_nothing_is_kept_of_keys_that_nobody_waits_for(pool, together, work):
     calls = begin(pool, together, work, [1, 2])
     work.go_on.set()
     assert [call.result(10) for call in calls] == [2, 4]
-    assert not together._lines
+    assert not together._waiting
 
 
 def test_many_at_once_each_get_their_own(together, work):

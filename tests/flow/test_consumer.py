@@ -9,6 +9,7 @@ import time
 from contextlib import contextmanager
 
 import pytest
+import requests
 
 from tests.browser.stage import read, send
 from tests.cluster import ROOT
@@ -75,6 +76,14 @@ def wait_for(product, subscription, event, expected):
     while (found := states(product, subscription, event)) != expected:
         assert time.monotonic() < ends, found
         time.sleep(0.1)
+
+
+def test_the_credentials_say_where_streams_are(product, subscription):
+    address = f"{product.credentials.stream_url}/subscriptions/{subscription['subscription_id']}/stream/"
+    assert subscription["target"]["stream_url"] == address
+    headers = {"Authorization": f"Bearer {product.credentials.application_secret}"}
+    with requests.get(address, headers=headers, stream=True, timeout=30) as answer:
+        assert (answer.status_code, answer.headers["Content-Type"]) == (200, "text/event-stream")
 
 
 def test_it_handles_what_comes_in_order_and_acknowledges_it(product, subscription):

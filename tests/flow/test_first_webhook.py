@@ -135,7 +135,8 @@ def test_credentials_hold_all_that_a_client_needs_and_nobody_else_may_read_them(
     credentials = json.loads(path.read_text())
     expected = {
         "api_url", "admin_url", "admin_username", "admin_password", "organization_id", "service_token",
-        "application_id", "application_secret", "database_url", "broker_url", "metrics_url", "receiver_url",
+        "application_id", "application_secret", "database_url", "broker_url", "metrics_url", "stream_url",
+        "receiver_url",
     }  # fmt: skip
     assert set(credentials) == expected
     assert all(credentials.values())

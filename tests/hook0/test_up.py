@@ -29,6 +29,7 @@ def site(tmp_path: Path) -> Site:
         stream_port=8003,
         metrics_folder=tmp_path / "metrics",
         public_url="http://127.0.0.1:8000",
+        stream_url="http://127.0.0.1:8003",
         pumps=2,
     )
 
@@ -102,6 +103,7 @@ def test_credentials_of_an_earlier_run_are_kept_and_the_urls_are_of_this_one(sit
         database_url=URLS["DATABASE_URL"],
         broker_url=URLS["CELERY_BROKER_URL"],
         metrics_url="http://127.0.0.1:8002/metrics",
+        stream_url="http://127.0.0.1:8003/api/v1",
         receiver_url="http://127.0.0.1:8001",
     )
     assert (site.home / "credentials.json").stat().st_mode & 0o777 == 0o600

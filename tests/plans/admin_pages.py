@@ -8,11 +8,14 @@ from django.urls import reverse
 
 from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
 from delivery.tallies import count_tries
-from events.models import Event
+from events.models import Event, Undelivered
 from subscriptions.models import Subscription
 from tests.factories import make_application, make_fifo, make_subscription
 
-LARGE = ("attempt_log", "request_attempt", "event", "fifo_subscription_state", "dead_letter", "operator_action")
+LARGE = (
+    "attempt_log", "request_attempt", "event", "fifo_subscription_state", "dead_letter", "operator_action",
+    "undelivered",
+)  # fmt: skip
 FILL = [
     """
     INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata,
@@ -47,6 +50,13 @@ FILL = [
      WHERE e.id %% 20 = 0
     """,
     """
+    INSERT INTO undelivered (application_id, path, event_id, event_type, payload, payload_content_type,
+                             subscription_id, reason)
+    SELECT application_id, ARRAY['failed', id::text], event_id, event_type, payload, payload_content_type, %(loose)s,
+           'exhausted'
+      FROM event
+    """,
+    """
     INSERT INTO operator_action (actor, action, reason, application_id, subscription_id, details)
     SELECT 'somebody', 'skip', '', %(application)s, %(loose)s, '{}' FROM generate_series(1, %(rows)s)
     """,
@@ -69,7 +79,7 @@ def fill(rows: int) -> None:
 def addresses() -> Iterator[tuple[str, str]]:
     """The pages over what has been filled in, by their names."""
     yield "home", reverse("admin:index")
-    for model in (Subscription, Lane, Event, AttemptLog, DeadLetter):
+    for model in (Subscription, Lane, Event, AttemptLog, DeadLetter, Undelivered):
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         last = model._default_manager.latest("ended_at" if model is AttemptLog else "pk")
         yield f"{model.__name__} list", reverse(f"{name}_changelist")
@@ -84,6 +94,7 @@ def addresses() -> Iterator[tuple[str, str]]:
     )
     yield "events of an hour", reverse("admin:events_event_changelist") + "?received=hour"
     yield "an event by its id", reverse("admin:events_event_changelist") + f"?q={Event.objects.first().event_id}"
+    yield "keys by their prefix", reverse("admin:events_undelivered_changelist") + "?q=failed/77"
     yield "search by id", reverse("admin:search") + f"?extended=1&s={Event.objects.first().event_id}"
     yield "search by name", reverse("admin:search") + "?extended=1&s=key+77"
     yield "what was done", reverse("admin:delivery_operatoraction_changelist")

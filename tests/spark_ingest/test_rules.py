@@ -25,7 +25,7 @@ PROBLEMS = {
     EventInvalidJsonPayload: "payload",
     EventInvalidBase64Payload: "payload",
 }
-AS_JSON = {"labels", "metadata", "backoff_schedule"}
+AS_JSON = {"labels", "metadata", "backoff_schedule", "keys_if_undelivered"}
 AGAINST = Rules(Layout({field: field for field in FIELDS}, {}), {EVENT_TYPE}, int(NOW.timestamp()) * 1_000_000)
 
 texts = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -34,6 +34,7 @@ moments = st.datetimes(timezones=st.just(UTC)).map(datetime.isoformat) | st.samp
     ["2026-01-31T12:00:00Z", "2026-01-31t12:00:00.123456789+01:00", "2026-02-30T12:00:00Z", "2026-01-31", "",
      "0001-01-01T00:00:00+01:00", "2026-01-31 12:00:00Z", "٢٠٢٦-01-31T12:00:00Z"]
 )  # fmt: skip
+words = texts | st.none() | st.sampled_from(["failed", "failed", 1, "a" * 101, "\0", "a\x85b", "\ud800"])
 events = st.fixed_dictionaries(
     {
         "event_id": st.none() | st.uuids().map(str) | st.sampled_from(["", "1_" * 16, f"{{{uuid.uuid4()}}}", "x"]),
@@ -50,12 +51,14 @@ events = st.fixed_dictionaries(
         "deliver_at": st.none() | moments,
         "backoff_schedule": st.none() | st.lists(st.integers(-1, limits.BACKOFF_MS + 1), max_size=3)
         | st.sampled_from([[True], [1.5], ["1"], {}, [1] * 101]),
+        "keys_if_undelivered": st.none() | st.lists(st.lists(words, max_size=11) | words, max_size=11)
+        | st.sampled_from([{}, "x", [["a"]] * 10, [["a"]] * 11, [["a"] * 10], [["a"] * 11], [["a" * 100]]]),
     }
 )  # fmt: skip
 GOOD = {
     "event_id": None, "event_type": EVENT_TYPE, "payload": "{}", "payload_content_type": limits.JSON,
     "labels": {"shop": "1"}, "metadata": None, "occurred_at": "2026-01-31T12:00:00Z", "ordering_key": None,
-    "deliver_at": None, "backoff_schedule": None,
+    "deliver_at": None, "backoff_schedule": None, "keys_if_undelivered": None,
 }  # fmt: skip
 
 

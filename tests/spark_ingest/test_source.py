@@ -15,11 +15,13 @@ from tests.spark_ingest.rows import BEGAN, an_event, frame
 def test_rows_become_events_as_the_api_would_store_them(spark, save, application):
     schema = (
         "id string, event_type string, payload binary, payload_content_type string, labels string, metadata "
-        "map<string,string>, at string, ordering_key bigint, deliver_at timestamp, backoff_schedule array<int>"
+        "map<string,string>, at string, ordering_key bigint, deliver_at timestamp, backoff_schedule array<int>, "
+        "keys_if_undelivered array<array<string>>"
     )
     row = (
         "7f2c2c1e-63a5-4d3c-8f0c-5a54a3b0b2f4", EVENT_TYPE, b'{"a": 1.00}', "application/json", '{"shop": "1"}',
         {"née": "ü"}, "2026-01-31T12:00:00.123456789+01:00", 42, BEGAN, [1000, 2000],
+        [["failed-payments", "né"], ["alerts"]],
     )  # fmt: skip
     load = save(spark.createDataFrame([row], schema), columns='{"event_id": "id", "occurred_at": "at"}')
     event = Event.objects.get(application=application)
@@ -29,6 +31,7 @@ def test_rows_become_events_as_the_api_would_store_them(spark, save, application
     assert event.occurred_at.isoformat() == "2026-01-31T11:00:00.123456+00:00"
     assert (event.ordering_key, event.priority, event.backoff_schedule) == ("42", 30, [1000, 2000])
     assert event.deliver_at == BEGAN
+    assert event.keys_if_undelivered == [["failed-payments", "né"], ["alerts"]]
     assert (load.state, load.progress, load.events_count, load.rows_read) == ("ready", 100, 1, 1)
     assert staging_tables() == 0
 

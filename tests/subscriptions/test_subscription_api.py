@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from delivery.models import OperatorAction, RequestAttempt
 from subscriptions.models import OrganizationWorker, Subscription, SubscriptionState, Worker
 from tenants.models import Application, ApplicationSecret
+from tenants.own_event_types import ANNOUNCEMENTS
 from tests.clients import as_application, as_organization, problem
 from tests.factories import EVENT_TYPE, make_application, publish
 
@@ -79,6 +80,12 @@ def test_the_old_pair_of_label_key_and_value_still_works_and_labels_win(api, app
 def test_exact_event_types_must_exist_and_wildcards_need_not(api, application):
     problem(api.post("/subscriptions/", body(application, event_types=["a.b.c"])), 400, "EventTypeDoesNotExist")
     assert api.post("/subscriptions/", body(application, event_types=["a.*"])).status_code == 201
+
+
+def test_events_of_hook0s_own_can_be_subscribed_to_before_there_is_one(api, application):
+    assert api.post("/subscriptions/", body(application, event_types=list(ANNOUNCEMENTS))).status_code == 201
+    refused = api.post("/subscriptions/", body(application, event_types=[*ANNOUNCEMENTS, "hook0.delivery.lost"]))
+    assert problem(refused, 400, "EventTypeDoesNotExist")["detail"].endswith("event type hook0.delivery.lost.")
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ class Command(BaseCommand):
             stream_port=settings.STREAM_PORT,
             metrics_folder=Path(settings.METRICS_DIR or settings.HOME / "metrics"),
             public_url=settings.PUBLIC_URL,
+            stream_url=settings.STREAM_URL,
             pumps=settings.DELIVERY_PROCESSES,
             postgres_bin=settings.POSTGRES_BIN,
             production=settings.PRODUCTION,
