@@ -18,7 +18,7 @@ from delivery.api.job_queues import queue_in
 from delivery.api.job_shapes import AssigneePost, JobAnswer, tags_field
 from delivery.api.stream import STREAMS
 from delivery.jobs import Job, limits
-from delivery.jobs.streams import AsyncStream
+from delivery.jobs.async_stream import AsyncStream
 from delivery.problems import StreamIsElsewhere
 from tenants.authentication import principal_of, token_of
 from tenants.credentials import principal_with

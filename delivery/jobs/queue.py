@@ -4,21 +4,19 @@ Every operation changes what it changes in one statement, in the caller's transa
 threads: each has its own connection.
 """
 
-import base64
 import uuid
-import zlib
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 from weakref import WeakSet
 
-import orjson
-from django.db import connection, transaction
+from asgiref.sync import sync_to_async
+from django.db import transaction
 from django.db.models.functions import Now
 
 from delivery.jobs import limits, states
+from delivery.jobs.async_stream import AsyncStream
+from delivery.jobs.awaited import awaited
 from delivery.jobs.checks import (
     check_assignee,
     check_document,
@@ -30,21 +28,13 @@ from delivery.jobs.checks import (
     check_text,
 )
 from delivery.jobs.job import Assigned, Cancelled, Job, NewJob, Statistics
-from delivery.jobs.models import JobQueue, StoredJob, as_job
+from delivery.jobs.models import JobQueue, as_job
+from delivery.jobs.rows import Moved, Rows, ids_of
 from delivery.jobs.states import Operation, State
-from delivery.jobs.streams import AsyncStream, Stream, open_stream
+from delivery.jobs.stream import Stream
+from delivery.jobs.streams import open_stream
 from delivery.problems import JobAlreadyExists, JobConflict
-from delivery.statements import run, statement
 from tenants.problems import NotFound
-
-SQL = Path(__file__).parent / "sql"
-Moved = dict[str, tuple[str, str | None]]
-
-BUCKETS = 32  # of the keys of a FIFO queue: how many transactions can finish in it side by side
-_NO_CHANGE: dict[str, Any] = {
-    "assignee": None, "stream": None, "is_over": False, "renews": False, "more_retries": 0,
-    "error": None, "result": None, "percent": None, "stage": None, "events_count": None,
-}  # fmt: skip
 
 
 class Queue:
@@ -53,6 +43,7 @@ class Queue:
     def __init__(self, row: JobQueue) -> None:
         self.id: uuid.UUID = row.pk
         self.is_fifo = row.is_fifo
+        self._rows = Rows(row.pk, is_fifo=row.is_fifo)
         self._streams: WeakSet[Stream] = WeakSet()
         self._is_closed = False
 
@@ -77,9 +68,8 @@ class Queue:
         if len(set(ids)) < len(ids):
             twice = next(each for each in ids if ids.count(each) > 1)
             raise JobAlreadyExists(f"The id {twice!r} is there twice. Each job needs its own.")
-        rows = orjson.dumps([_row(job) for job in jobs]).decode()
-        with transaction.atomic(), self._turns({job.key for job in jobs if job.key is not None}):
-            new = {job_id for job_id, _ in self._run("enqueue", jobs=rows)}
+        with transaction.atomic():
+            new = self._rows.add(jobs)
             if missing := [each for each in ids if each not in new]:
                 if not JobQueue.objects.filter(pk=self.id).exists():
                     raise NotFound("The queue was deleted.")
@@ -94,14 +84,7 @@ class Queue:
 
     def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
         """The same for a stream, which has no more than so many at a time."""
-        wanted = {"assignee": assignee, "most": most, "stream": stream and str(stream)}
-        if not tags:
-            return _assigned(self._run("claim", **wanted))
-        for everything in (False, True):  # others may have been at all that is near
-            rows = self._run("claim_tagged", tags=list(tags), everything=everything, **wanted)
-            if rows[0][0] is not None or rows[0][-1]:
-                break
-        return _assigned(rows)
+        return self._rows.assign(assignee, tags=tags, most=most, stream=stream)
 
     def stream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> Stream:
         """An iterator of batches: jobs are assigned as they come, and as others of the same stream end.
@@ -167,8 +150,8 @@ class Queue:
 
         What runs is CANCELLING until its worker acknowledges that. Nothing named is nothing cancelled.
         """
-        wanted = list(dict.fromkeys([*check_ids(ids), *self._having(check_tags(tags))]))
-        moved = self._move(states.CANCEL, wanted)
+        wanted = list(dict.fromkeys([*check_ids(ids), *self._rows.having(check_tags(tags))]))
+        moved = self._rows.move(states.CANCEL, wanted)
         cancelled = [each for each in wanted if moved.get(each, (None, None))[1]]
         return Cancelled(cancelled, [each for each in wanted if each not in set(cancelled)])
 
@@ -182,40 +165,37 @@ class Queue:
     def mark_worker_unresponsive(self, assignee: str) -> int:
         """Take all jobs from a worker; how many. What ran can be assigned again."""
         check_assignee(assignee)
-        his = self._assigned().filter(assignee=assignee)
-        return _count(self._move(states.MARK_WORKER_UNRESPONSIVE, _ids(his), assignee=assignee))
+        theirs = self._rows.assigned().filter(assignee=assignee)
+        return _count(self._rows.move(states.MARK_WORKER_UNRESPONSIVE, ids_of(theirs), assignee=assignee))
 
     def reset_running(self) -> int:
         """Take all jobs from all workers, as after a restart of everything; how many."""
-        return _count(self._move(states.RESET_RUNNING, _ids(self._assigned())))
+        return _count(self._rows.move(states.RESET_RUNNING, ids_of(self._rows.assigned())))
 
     def take_lapsed(self) -> int:
         """Take the jobs whose lease is over; how many."""
-        lapsed = self._assigned().filter(lease_until__lte=Now())
-        return _count(self._move(states.LAPSE, _ids(lapsed), is_over=True, error="The lease ended."))
+        lapsed = self._rows.assigned().filter(lease_until__lte=Now())
+        return _count(self._rows.move(states.LAPSE, ids_of(lapsed), is_over=True, error="The lease ended."))
 
     def give_back(self, ids: Sequence[str], *, stream: uuid.UUID, error: str) -> None:
         """Take the jobs that a stream was assigned and never handed out."""
-        self._move(states.GIVE_BACK, ids, stream=str(stream), error=error)
+        self._rows.move(states.GIVE_BACK, ids, stream=str(stream), error=error)
 
     # --- looked at
 
     def get(self, job_id: str) -> Job:
-        found = StoredJob.objects.filter(queue=self.id, job_id=check_id(job_id)).first()
+        found = self._rows.all().filter(job_id=check_id(job_id)).first()
         if found is None:
             raise _unknown(job_id)
         return as_job(found)
 
     def statistics(self, tags: Sequence[str] = ()) -> Statistics:
         """How many jobs have all the tags; without tags, how many there are."""
-        tags = check_tags(tags)
-        with connection.cursor() as cursor:
-            cursor.execute(statement("statistics", SQL), {"queue": str(self.id), "tags": tags})
-            return Statistics(tags, *(cursor.fetchone() or ()))
+        return self._rows.statistics(check_tags(tags))
 
     def blocked_keys(self) -> list[str]:
         """The keys of a FIFO queue that wait for somebody to retry or delete a job, in the order of the jobs."""
-        exhausted = StoredJob.objects.filter(queue=self.id, status=State.EXHAUSTED, key__isnull=False).order_by("id")
+        exhausted = self._rows.all().filter(status=State.EXHAUSTED, key__isnull=False).order_by("id")
         return [key for key in exhausted.values_list("key", flat=True) if key is not None]
 
     # --- kept or not
@@ -228,94 +208,56 @@ class Queue:
         """Delete the jobs that have all the tags, if there are any, and those of these ids: all, or none if one of them
         is not over. How many there were. A key that was blocked by one goes on.
         """
-        wanted = list({*check_ids(ids), *self._having(check_tags(tags))})
-        with self._turns(self._keys_of(wanted)):
-            found = self._run("delete", ids=wanted, states=[*states.DELETE])
-        for job_id, state, _ in found:
+        found = self._rows.delete(list({*check_ids(ids), *self._rows.having(check_tags(tags))}))
+        for job_id, state in found.items():
             if state not in states.DELETE:
-                raise JobConflict(_refusal(job_id, state, "deleted", states.DELETE), state=state)
+                raise _refused(job_id, state, "deleted", states.DELETE)
         return len(found)
 
     def clean_up_expired(self, ttl: timedelta) -> int:
         """Delete what was completed longer ago than this; how many there were."""
         if ttl <= timedelta(0):
             raise ValueError("The time to live must be longer than nothing.")
-        expired = StoredJob.objects.filter(queue=self.id, status=State.COMPLETED, finalized_at__lt=Now() - ttl)
+        expired = self._rows.all().filter(status=State.COMPLETED, finalized_at__lt=Now() - ttl)
         return expired.delete()[0]
+
+    # --- the same in event loops, beside `astream`
+
+    @classmethod
+    async def anamed(cls, application_id: uuid.UUID, name: str) -> "Queue":
+        return await sync_to_async(cls.named)(application_id, name)
+
+    aenqueue = awaited(enqueue)
+    aenqueue_many = awaited(enqueue_many)
+    aclaim = awaited(claim)
+    aclose = awaited(close)
+    aprogress = awaited(progress)
+    acomplete = awaited(complete)
+    afail = awaited(fail)
+    astop = awaited(stop)
+    astop_with_retry = awaited(stop_with_retry)
+    amark_unknown_stopped = awaited(mark_unknown_stopped)
+    acancel = awaited(cancel)
+    aacknowledge_cancellation = awaited(acknowledge_cancellation)
+    amark_worker_unresponsive = awaited(mark_worker_unresponsive)
+    areset_running = awaited(reset_running)
+    aget = awaited(get)
+    astatistics = awaited(statistics)
+    ablocked_keys = awaited(blocked_keys)
+    aretry = awaited(retry)
+    adelete = awaited(delete)
+    aclean_up_expired = awaited(clean_up_expired)
 
     # --- within
 
-    def _move(self, operation: Operation, ids: Sequence[str], **said: Any) -> Moved:
-        """In which state each was found, and in which it is now; None: it stayed."""
-        if not ids:
-            return {}
-        steps = operation.steps
-        becoming = {
-            "states": [*steps],
-            "becomes": [step.to for step in steps.values()],
-            "instead": [State.EXHAUSTED if step.unless_exhausted else None for step in steps.values()],
-            "frees": [step.frees for step in steps.values()],
-            "retries": [step.retries for step in steps.values()],
-            "assigned": [*states.ASSIGNED],
-            "eligible": [*states.ELIGIBLE],
-            "ended": [*states.ENDED],
-        }
-        with self._turns(self._keys_of(ids)):
-            rows = self._run("move", ids=list(ids), **{**_NO_CHANGE, **said}, **becoming)
-        return {job_id: (found, becomes) for job_id, found, becomes, *_ in rows}
-
     def _move_one(self, operation: Operation, job_id: str, **said: Any) -> State:
-        moved = self._move(operation, [check_id(job_id)], **said)
+        moved = self._rows.move(operation, [check_id(job_id)], **said)
         if job_id not in moved:
             raise _unknown(job_id)
         found, becomes = moved[job_id]
         if becomes is None:
-            raise JobConflict(_refusal(job_id, found, operation.verb, operation.steps), state=found)
+            raise _refused(job_id, found, operation.verb, operation.steps)
         return State(becomes)
-
-    @contextmanager
-    def _turns(self, keys: Collection[str]) -> Iterator[None]:
-        """Change jobs of these keys. Who does so at the same time waits, and then it is seen whose turn it is."""
-        with transaction.atomic() if keys else nullcontext():
-            if keys:
-                self._run("lock_keys", buckets=[zlib.crc32(key.encode()) % BUCKETS for key in keys])
-            yield
-            if keys:
-                self._run("promote", keys=list(keys))
-
-    def _keys_of(self, ids: Sequence[str]) -> set[str]:
-        if not self.is_fifo:
-            return set()
-        keys = StoredJob.objects.filter(queue=self.id, job_id__in=ids).values_list("key", flat=True)
-        return {key for key in keys if key is not None}
-
-    def _having(self, tags: list[str]) -> list[str]:
-        return _ids(StoredJob.objects.filter(queue=self.id, tags__contains=tags)) if tags else []
-
-    def _assigned(self) -> Any:
-        return StoredJob.objects.filter(queue=self.id, status__in=states.ASSIGNED)
-
-    def _run(self, name: str, **parameters: Any) -> list[tuple[Any, ...]]:
-        return run(name, {"queue": str(self.id), **parameters}, SQL)
-
-
-def _row(job: NewJob) -> dict[str, Any]:
-    definition = base64.b64encode(job.definition).decode()
-    tags = list(dict.fromkeys(job.tags))
-    return {
-        "id": job.id, "type": job.type, "definition": definition, "tags": tags, "key": job.key,
-        "priority": job.priority, "retry_limit": job.retry_limit,
-    }  # fmt: skip
-
-
-def _ids(jobs: Any) -> list[str]:
-    return list(jobs.order_by("id").values_list("job_id", flat=True))
-
-
-def _assigned(rows: list[tuple[Any, ...]]) -> Assigned:
-    *_, places, _ = rows[0]
-    jobs = [Job(*row[:-2]) for row in rows if row[0] is not None]
-    return Assigned(jobs, is_full=len(jobs) == places)
 
 
 def _count(moved: Moved) -> int:
@@ -334,5 +276,6 @@ def _unknown(job_id: str) -> NotFound:
     return NotFound(f"The queue has no job {job_id!r}.")
 
 
-def _refusal(job_id: str, state: str, verb: str, allowed: Collection[str]) -> str:
-    return f"The job {job_id!r} is {state}, and cannot be {verb}: only one that is {' or '.join(sorted(allowed))} can."
+def _refused(job_id: str, state: str, verb: str, allowed: Collection[str]) -> JobConflict:
+    can = " or ".join(sorted(allowed))
+    return JobConflict(f"The job {job_id!r} is {state}, and cannot be {verb}: only one that is {can} can.", state=state)

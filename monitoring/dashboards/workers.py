@@ -103,6 +103,32 @@ WORKERS = Dashboard(
             "/delivery/deadletter/",
         ),
         Panel(
+            "Do job queues have workers?",
+            "The age of the oldest job that waits, by queue. Ever growing: nobody asks for it, or its key is blocked.",
+            "s",
+            {
+                "{{job_queue_id}}": "max by (job_queue_id) "
+                '(hook0_queue_jobs_oldest_seconds{state=~"INITIAL_PENDING|FAILED_RETRY|UNKNOWN_RETRY"})'
+            },
+            "/delivery/jobqueue/",
+            warn=3600,
+        ),
+        Panel(
+            "What do job queues hold?",
+            "Jobs that are not over, by state, of all queues. RUNNING at 0 with jobs that wait: no worker is there.",
+            "short",
+            {"{{state}}": "sum by (state) (max by (job_queue_id, state) (hook0_queue_jobs))"},
+            "/delivery/storedjob/",
+            stacked=True,
+        ),
+        Panel(
+            "Which jobs have used up their retries?",
+            "By queue. They wait until somebody retries or deletes them.",
+            "short",
+            {"{{job_queue_id}}": 'max by (job_queue_id) (hook0_queue_jobs{state="EXHAUSTED"})'},
+            "/delivery/storedjob/?status__exact=EXHAUSTED",
+        ),
+        Panel(
             "Does the clock go?",
             "For how long each job has been overdue. Over a minute for one: it fails; for all: beat, the broker or the "
             "maintenance worker is down.",

@@ -20,7 +20,7 @@ LONG = {"memory"}  # ten million rows: asked for by name
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__.partition("\n")[0])
-    scenes = "throughput, lane, lanes, dead, claim, latency, ingest, admin, bulk, release, poll, stream"
+    scenes = "throughput, lane, lanes, dead, claim, latency, ingest, admin, bulk, release, poll, stream, jobs"
     names = f"{scenes}; all by default; and memory"
     parser.add_argument("scenes", nargs="*", help=names)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work: to see that it runs")
@@ -39,9 +39,9 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
 
     django.setup()
     # The pumps here are awake, and there is no broker to ring.
-    for name in ("delivery.doorbell", "kombu"):
+    for name in ("delivery.doorbell", "delivery.waking", "kombu"):
         logging.getLogger(name).setLevel(logging.ERROR)
-    from tests.bench import admin, bulk, pulling, released, report, scenes  # noqa: PLC0415
+    from tests.bench import admin, bulk, pulling, queueing, released, report, scenes  # noqa: PLC0415
     from tests.bench.stage import Stage  # noqa: PLC0415
 
     part = 0.1 if options.quick else 1.0
@@ -58,6 +58,7 @@ def run(cluster, sink: str, options: argparse.Namespace) -> int:
         "release": partial(released.releases, seconds=20 * part, rounds=3),
         "poll": partial(pulling.polls, events=int(20_000 * part)),
         "stream": partial(pulling.waiting, streams=int(1_000 * part), events=int(400 * part)),
+        "jobs": partial(queueing.jobs, count=int(20_000 * part)),
         "memory": partial(bulk.memory, sizes=[10**5, int(10**7 * part)]),
     }
     rows = []

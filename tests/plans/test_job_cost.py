@@ -5,8 +5,9 @@ import uuid
 import pytest
 from django.db import connection as django_connection
 
-from delivery.jobs.queue import SQL, Queue
+from delivery.jobs import Queue
 from delivery.jobs.queues import create_queue
+from delivery.jobs.rows import SQL
 from tests.factories import make_application
 from tests.plans.explain import explain
 

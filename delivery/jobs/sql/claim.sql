@@ -1,5 +1,5 @@
 -- Assign jobs, oldest first: so many at most, and no more than the stream has places left; how many those were is said
--- beside each, and where there is none. Called by delivery.jobs.queue. Served by job_claimable, whose order is this one,
+-- beside each, and where there is none. Called by delivery.jobs.rows. Served by job_claimable, whose order is this one,
 -- and job_in_stream.
 WITH free AS MATERIALIZED (
   SELECT greatest(0, %(most)s::int - count(*))::int AS places, clock_timestamp() AS moment

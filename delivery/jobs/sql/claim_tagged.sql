@@ -1,5 +1,5 @@
 -- The same for jobs that have all the tags. Common tags are met on the way, among the oldest jobs of all; what is not
--- found there, or if asked for `everything`, is looked up by the tags. Called by delivery.jobs.queue. Served by
+-- found there, or if asked for `everything`, is looked up by the tags. Called by delivery.jobs.rows. Served by
 -- job_claimable and job_tags_claimable.
 WITH free AS MATERIALIZED (
   SELECT greatest(0, %(most)s::int - count(*))::int AS places, clock_timestamp() AS moment

@@ -1,5 +1,5 @@
 -- Add jobs to a queue in their order; what it says of the ids that are there already is which ones are new. Called by
--- delivery.jobs.queue. In a FIFO queue nobody has a turn before promote.sql; in any other, everybody has it at once.
+-- delivery.jobs.rows. In a FIFO queue nobody has a turn before promote.sql; in any other, everybody has it at once.
 WITH new AS (
   INSERT INTO job (queue_id, job_id, status, type, definition, tags, key, has_turn, priority, retry_limit)
   SELECT q.id, j.id, 'INITIAL_PENDING', j.type, decode(j.definition, 'base64'),

@@ -1,6 +1,6 @@
 -- Move jobs along the transitions of one operation, as delivery.jobs.states has them; what is in another state stays. Says
 -- of each job that is there in which state it was found, and in which it is now if it was moved. Called by
--- delivery.jobs.queue. Served by job_once_per_id.
+-- delivery.jobs.rows. Served by job_once_per_id.
 WITH found AS MATERIALIZED (
   SELECT id, job_id, status, key, tags, stream, retry_count, retry_limit + %(more_retries)s::int AS retry_limit
     FROM job

@@ -1,4 +1,4 @@
--- Give the turn of keys that nobody has it of to the job that waits longest. Called by delivery.jobs.queue, which holds the
+-- Give the turn of keys that nobody has it of to the job that waits longest. Called by delivery.jobs.rows, which holds the
 -- locks of the keys. Served by job_one_at_a_time_per_key and job_waits_for_its_turn, a probe of each for every key.
 WITH next AS (
   UPDATE job SET has_turn = true

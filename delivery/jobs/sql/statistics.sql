@@ -1,4 +1,4 @@
--- How many jobs of a queue have all the tags, by what became of them. Called by delivery.jobs.queue. Served by job_by_age,
+-- How many jobs of a queue have all the tags, by what became of them. Called by delivery.jobs.rows. Served by job_by_age,
 -- or job_tags where tags are rare.
 SELECT count(*), count(*) FILTER (WHERE status = 'INITIAL_PENDING'),
        count(*) FILTER (WHERE status IN ('RUNNING', 'CANCELLING')),

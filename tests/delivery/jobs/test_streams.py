@@ -10,7 +10,8 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from delivery.jobs import Queue, State
-from delivery.jobs.streams import NOT_HANDED_OUT, Floor
+from delivery.jobs.stream import NOT_HANDED_OUT
+from delivery.jobs.streams import Floor
 from tests.delivery.jobs.conftest import enqueue, new
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,6 +93,9 @@ FREES = {
     "cancel and complete": lambda jobs, job: (jobs.cancel(ids=[job]), jobs.complete(job)),
     "cancel and acknowledge": lambda jobs, job: (
         jobs.cancel(ids=[job]), jobs.acknowledge_cancellation(job, was_executing=True)
+    ),
+    "acknowledge what was not executing and delete": lambda jobs, job: (
+        jobs.cancel(ids=[job]), jobs.acknowledge_cancellation(job, was_executing=False), jobs.delete(ids=[job])
     ),
 }  # fmt: skip
 KEEPS = {
