@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -32,11 +32,11 @@ class Report:
 
 def finish(subscription: Subscription, reports: Sequence[Report], *, by: str) -> set[Receipt]:
     """Write down what came of leases; those that were still held. Of the others it changes nothing."""
-    by_receipt = {report.receipt: report for report in reports}
     done = [] if subscription.fifo_mode else [report.receipt for report in reports if report.error is None]
     accepted = _acknowledge(subscription.pk, done, by=by) if done else set()
-    if len(accepted) == len(by_receipt):
+    if len(accepted) == len(reports):
         return accepted
+    by_receipt = {report.receipt: report for report in reports}
     held = _held(subscription.pk, [receipt for receipt in by_receipt if receipt not in accepted])
     ended = [_judge(claimed, by_receipt[receipt]) for receipt, claimed in held.items()]
     deliveries = record(ended, by=by)
@@ -74,15 +74,15 @@ def record(ended: Sequence[Ended], *, by: str | None) -> set[uuid.UUID]:
 def _acknowledge(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, by: str) -> set[Receipt]:
     """The short way of what most leases come to: done, and without order."""
     began = time.monotonic()
-    given = leases(subscription_id, receipts) | {"leased": [receipt.leased_at for receipt in receipts], "by": by}
+    given = leases(subscription_id, receipts) | {"leased": _array(receipt.leased_at for receipt in receipts), "by": by}
     ended = [
         Ended(Claimed(began, began, *row), Decision("done"), Outcome(None), picked_at=picked_at)
         for *row, picked_at in persistently(partial(run, "acknowledge", given))
     ]
     if ended:
         hooks.recorded(ended, time.monotonic() - began)
-    gone = {(each.claimed.delivery_id, each.claimed.epoch) for each in ended}
-    return {receipt for receipt in receipts if (receipt.delivery_id, receipt.epoch) in gone}
+    gone = {each.claimed.epoch: each.claimed.delivery_id for each in ended}
+    return {receipt for receipt in receipts if gone.get(receipt.epoch) == receipt.delivery_id}
 
 
 def _judge(claimed: Claimed, report: Report) -> Ended:
@@ -113,6 +113,11 @@ def leases(subscription_id: uuid.UUID, receipts: Sequence[Receipt]) -> dict[str,
     """Which leases are meant, as the statements read it."""
     return {
         "subscription": str(subscription_id),
-        "deliveries": [receipt.delivery_id for receipt in receipts],
-        "epochs": [receipt.epoch for receipt in receipts],
+        "deliveries": _array(receipt.delivery_id.hex for receipt in receipts),
+        "epochs": _array(receipt.epoch for receipt in receipts),
     }
+
+
+def _array(values: Iterable[object]) -> str:
+    """As PostgreSQL reads it: psycopg would look for what to quote in each."""
+    return f"{{{','.join(map(str, values))}}}"
