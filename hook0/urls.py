@@ -178,12 +178,12 @@ api = [
 
 
 urlpatterns = [
+    path("api/v1/", include(api)),  # the busiest first, here as well
     path("", RedirectView.as_view(url="/admin/")),
     path("admin", RedirectView.as_view(url="/admin/")),
     path("admin/", admin.site.urls),
     path("livez", livez),
     path("readyz", readyz),
-    path("api/v1/", include(api)),
     re_path("^api(/|$)", AnyOtherView.as_view()),
 ]
 
