@@ -8,7 +8,8 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 _BYTEA = psycopg.adapters.types["bytea"]
-_HEAD = Struct("!iiIii")  # dimensions, whether there are nulls, type, length, the number of the first
+_HEAD = Struct("!iiI")  # dimensions, whether there are nulls, type
+_DIMENSION = Struct("!ii")  # length, the number of the first
 _LENGTH = Struct("!i")
 
 
@@ -21,7 +22,9 @@ class _BinaryDumper(Dumper):
     oid = _BYTEA.array_oid
 
     def dump(self, obj: Sequence[bytes]) -> bytes:
-        parts = [_HEAD.pack(1 if obj else 0, 0, _BYTEA.oid, len(obj), 1)]
+        if not obj:
+            return _HEAD.pack(0, 0, _BYTEA.oid)
+        parts = [_HEAD.pack(1, 0, _BYTEA.oid), _DIMENSION.pack(len(obj), 1)]
         for each in obj:
             parts += (_LENGTH.pack(len(each)), each)
         return b"".join(parts)

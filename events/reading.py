@@ -7,6 +7,7 @@ import re
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from events import limits
@@ -192,6 +193,11 @@ _type_name = _text(limits.EVENT_TYPE_CHARACTERS, forbidden=_CONTROL)
 
 
 def _event_type(value: Any) -> str:
+    return _own_event_type(value) if isinstance(value, str) else _type_name(value)
+
+
+@lru_cache(1024)  # a batch has few types, many times each
+def _own_event_type(value: str) -> str:
     if (name := _type_name(value)).startswith(_RESERVED):
         raise _Complaint("reserved", f"Event types that begin with {_RESERVED} are for events of hook0's own.")
     return name

@@ -1,0 +1,16 @@
+"""Payloads reach the database as they are, however many, and none of them too."""
+
+import pytest
+from django.db import connection
+
+from delivery.byte_arrays import ByteStrings
+from delivery.statements import execute
+
+
+@pytest.mark.parametrize("payloads", [(), (b"",), (b"a", b"", b'\x00\xff\\{},"'), (b"x" * 100_000,) * 3])
+@pytest.mark.django_db
+def test_they_come_back_as_they_went(payloads):
+    text = "SELECT array_agg(each ORDER BY n) FROM unnest(%(payloads)s::bytea[]) WITH ORDINALITY AS u (each, n)"
+    connection.ensure_connection()
+    ((found,),) = execute(connection.connection, text, {"payloads": ByteStrings(payloads)})
+    assert tuple(map(bytes, found or ())) == payloads
