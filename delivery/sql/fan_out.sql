@@ -53,12 +53,14 @@ named AS MATERIALIZED (  -- once for each type of a batch: a.b.c is wanted by th
     FROM (SELECT DISTINCT event_type FROM chosen) AS types
 ),
 event AS (
-  SELECT e.*, greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
+  SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS free_at,
+         greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
          coalesce(%(priority)s::smallint, e.priority) AS weight, named.names
     FROM chosen e JOIN named ON named.event_type = e.event_type
 ),
 routed AS MATERIALIZED (
-  SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.due_at, s.id AS subscription_id, s.fifo_mode,
+  SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.free_at, event.due_at,
+         s.id AS subscription_id, s.fifo_mode,
          lane_key(s.fifo_key, event.event_type, event.ordering_key, event.labels) AS lane_key
     FROM event
     CROSS JOIN LATERAL (
@@ -98,7 +100,7 @@ numbered AS (
   SELECT new_delivery_id(), c.event_id, c.subscription_id, lane.id,
          lane.tail_seq - count(*) OVER (PARTITION BY lane.id)
                        + row_number() OVER (PARTITION BY lane.id ORDER BY c.ordinal),
-         c.priority, c.due_at
+         c.priority, c.free_at  -- its turn spaces it out enough
     FROM current c JOIN lane ON lane.subscription_id = c.subscription_id AND lane.key = c.lane_key
    WHERE c.fifo_mode
   RETURNING 1

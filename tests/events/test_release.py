@@ -70,6 +70,18 @@ def test_what_goes_at_once_is_due_one_after_the_other_until_the_next(application
     assert timedelta(seconds=0.24) < second - first < timedelta(seconds=0.3)
 
 
+def test_in_a_lane_only_the_first_waits_for_its_moment(application):
+    make_fifo(application, fifo_key="ordering_key")
+    load, keys = make_load(application, 2)
+    Event.objects.filter(pk=keys[1]).update(ordering_key="other")
+    BulkLoad.objects.update(per_second=4)
+    steps(load, 1)
+    first, second = Lane.objects.order_by("ready_at")
+    assert timedelta(seconds=0.24) < second.ready_at - first.ready_at < timedelta(seconds=0.3)
+    due = RequestAttempt.objects.get(event_id=keys[1]).due_at
+    assert due < second.ready_at - timedelta(seconds=0.2)
+
+
 def test_after_a_crash_it_goes_on_where_it_was_and_does_nothing_twice(application, monkeypatch):
     make_fifo(application)
     load, keys = make_load(application)
