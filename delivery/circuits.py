@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from delivery.claimed import Claimed
-from delivery.outcome import Outcome
+from delivery.outcome import E_WORKER_LOST, Outcome
 
 OPENS_AFTER = 10  # outages in a row
 PAUSE_SECONDS = (5.0, 300.0)  # doubling, from the first opening on
@@ -24,7 +24,7 @@ def read_signs(results: Iterable[tuple[Claimed, Outcome]]) -> dict[uuid.UUID, Si
     """The signs worth writing down: outages, and the first answer after some. Good news of the healthy is no news."""
     signs: dict[uuid.UUID, Sign] = {}
     for claimed, outcome in results:
-        if not outcome.is_outage and not claimed.failing:
+        if outcome.error_name == E_WORKER_LOST or not (outcome.is_outage or claimed.failing):
             continue
         sign = signs.setdefault(claimed.subscription_id, Sign())
         sign.outages += outcome.is_outage

@@ -158,9 +158,21 @@ class Pump:
 
     def _record(self, ended: list[Ended]) -> list[Claimed]:
         began = time.monotonic()
-        heads = self._queue.record(ended)
+        try:
+            heads = self._queue.record(ended)
+        except (psycopg.DataError, psycopg.IntegrityError):
+            heads = [head for each in ended for head in self._record_alone(each)]
         hooks.recorded(ended, time.monotonic() - began)
         return heads
+
+    def _record_alone(self, ended: Ended) -> list[Claimed]:
+        """The database refuses something: with its own result, nobody else's is to be lost."""
+        try:
+            return self._queue.record([ended])
+        except (psycopg.DataError, psycopg.IntegrityError):
+            ids = {"fields": {"delivery_id": str(ended.claimed.delivery_id)}}
+            logger.exception("A result is refused, its delivery waits for its lease to end", extra=ids)
+            return []
 
     def _send(self) -> None:
         """Begin some requests: a few, so that what is in flight is looked after in between."""
@@ -176,7 +188,10 @@ class Pump:
         elif claimed.wait:
             self._ended.append(Ended(claimed, Decision("defer", claimed.wait)))
         elif claimed.tries > _policy(claimed).max_tries:
-            outcome = Outcome(E_WORKER_LOST, body=b"Every try of this delivery has cost its worker.")
+            outcome = Outcome(
+                E_WORKER_LOST,
+                body=b"No tries are left: its last were lost with their workers, or its retries were cut.",
+            )
             self._ended.append(Ended(claimed, exhausted(blocks=claimed.blocks), outcome))
         elif self._would_crowd_out(claimed):
             self._ended.append(Ended(claimed, Decision("defer", CROWD_SECONDS)))

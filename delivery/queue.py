@@ -59,6 +59,7 @@ class Lease(NamedTuple):
     due_at: datetime
     is_cancelled: bool
     wait: float
+    timeout_ms: int  # that the lease was made for
 
 
 class LowWater:
@@ -140,8 +141,8 @@ class Queue:
         due = {each.claimed.lane_id: each.claimed.due_at for each in lanes}
         visits = {each.claimed.lane_id: each.claimed.visit_began for each in lanes}
         going_on = [
-            (lane, next_seq, epoch, tries, due[lane])
-            for lane, _, next_seq, epoch, tries in moved
+            (lane, next_seq, epoch, tries, timeout_ms, due[lane])
+            for lane, _, next_seq, epoch, tries, timeout_ms in moved
             if next_seq is not None
         ]
         return self._with_permits(self._heads(going_on, began=began, visits=visits))
@@ -187,8 +188,8 @@ class Queue:
     ) -> list[Claimed]:
         if not lanes:
             return []
-        ids, numbers, epochs, tries, due = map(list, zip(*lanes, strict=True))
-        rows = self._execute("heads", lanes=ids, numbers=numbers, epochs=epochs, tries=tries, due=due)
+        names = ("lanes", "numbers", "epochs", "tries", "timeouts", "due")
+        rows = self._execute("heads", **dict(zip(names, map(list, zip(*lanes, strict=True)), strict=True)))
         return [Claimed(began, visits.get(row[0], began), *row) for row in rows]
 
     def _claim_loose(self, pool: int, room: int, now: datetime | None) -> list[Claimed]:
@@ -227,11 +228,12 @@ class Queue:
     def _load(self, leases: Sequence[Lease], *, began: float) -> list[Claimed]:
         """Each subscription once: a claim has many deliveries of each."""
         events = self._by_key("load_events", events=list({lease.event_pk for lease in leases}))
+        timeouts = {lease.subscription_id: lease.timeout_ms for lease in leases}
         subscriptions = self._by_key(
-            "load_subscriptions", subscriptions=list({lease.subscription_id for lease in leases})
+            "load_subscriptions", subscriptions=list(timeouts), timeouts=list(timeouts.values())
         )
         return [
-            Claimed(began, began, *lease, *events[lease.event_pk], *subscriptions[lease.subscription_id])
+            Claimed(began, began, *lease[:-1], *events[lease.event_pk], *subscriptions[lease.subscription_id])
             for lease in leases
             if lease.event_pk in events and lease.subscription_id in subscriptions
         ]
@@ -283,7 +285,7 @@ class Queue:
             "verdict": decision.verdict,
             "wait": decision.wait,
             "stay": ended.stay,
-            "lease": claimed.timeout_ms / 1000 + margin,
+            "margin": margin,
             "received_at": claimed.received_at,
             "attempt_id": attempt_id(claimed.delivery_id, claimed.try_number),
             "try_number": claimed.try_number,

@@ -233,5 +233,5 @@ def _seconds(retry_after: str | None) -> float | None:
         return float(retry_after[:9])
     try:
         return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

@@ -14,4 +14,4 @@ UPDATE fifo_subscription_state l
        lease_until = clock_timestamp() + s.timeout_ms * interval '1 ms' + %(margin)s * interval '1 s'
   FROM due, subscription s
  WHERE l.id = due.id AND s.id = l.subscription_id
-RETURNING l.id, l.head_seq, l.epoch, l.tries, due.ready_at
+RETURNING l.id, l.head_seq, l.epoch, l.tries, s.timeout_ms, due.ready_at

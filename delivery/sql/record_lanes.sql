@@ -6,7 +6,7 @@ WITH result AS MATERIALIZED (
   SELECT *, verdict IN ('done', 'dead', 'cancel') AS leaves, verdict IN ('defer', 'park') AS unmade
     FROM jsonb_to_recordset(%(results)s::jsonb) AS r (
       delivery_id uuid, event_id bigint, subscription_id uuid, application_id uuid, lane_id bigint, lane_seq bigint,
-      epoch bigint, verdict text, wait float, stay boolean, lease float, received_at timestamptz,
+      epoch bigint, verdict text, wait float, stay boolean, margin float, received_at timestamptz,
       attempt_id uuid, try_number smallint, error_name text, http_status smallint, response_headers jsonb,
       response_body text, elapsed_ms integer, worker text, created_at timestamptz, due_at timestamptz,
       picked_at timestamptz, reason text)
@@ -18,9 +18,9 @@ parked AS MATERIALIZED (
      FOR SHARE
 ),
 held AS MATERIALIZED (
-  SELECT l.*, r.leaves, r.unmade, r.verdict, r.wait, r.lease, r.delivery_id, r.received_at, r.lane_seq,
+  SELECT l.*, r.leaves, r.unmade, r.verdict, r.wait, r.margin, r.delivery_id, r.received_at, r.lane_seq, s.timeout_ms,
          r.stay AND l.head_seq < l.tail_seq AS stays
-    FROM fifo_subscription_state l JOIN result r ON r.lane_id = l.id
+    FROM fifo_subscription_state l JOIN result r ON r.lane_id = l.id JOIN subscription s ON s.id = l.subscription_id
    WHERE l.lease_until IS NOT NULL AND l.epoch = r.epoch AND l.head_seq = r.lane_seq
    ORDER BY l.subscription_id, l.key
    FOR NO KEY UPDATE OF l
@@ -45,7 +45,8 @@ moved AS (
     phase = s.next_phase,
     ready_at = CASE WHEN s.next_phase = 1
                     THEN clock_timestamp() + CASE WHEN s.leaves THEN 0 ELSE s.wait END * interval '1 s' END,
-    lease_until = CASE WHEN s.next_phase = 2 THEN clock_timestamp() + s.lease * interval '1 s' END,
+    lease_until = CASE WHEN s.next_phase = 2
+                       THEN clock_timestamp() + s.timeout_ms * interval '1 ms' + s.margin * interval '1 s' END,
     epoch = CASE WHEN s.next_phase = 2 THEN new_epoch() ELSE s.epoch END,
     tries = CASE WHEN s.leaves THEN (s.next_phase = 2)::int ELSE s.tries - s.unmade::int END,
     since = CASE WHEN s.leaves THEN NULL WHEN s.unmade THEN s.since ELSE coalesce(s.since, clock_timestamp()) END,
@@ -55,7 +56,7 @@ moved AS (
     updated_at = clock_timestamp()
   FROM step s
   WHERE l.id = s.id
-  RETURNING l.id AS lane_id, s.lane_seq, s.epoch AS claim, s.leaves, l.phase, l.head_seq, l.epoch, l.tries
+  RETURNING l.id AS lane_id, s.lane_seq, s.epoch AS claim, s.leaves, l.phase, l.head_seq, l.epoch, l.tries, s.timeout_ms
 ),
 gone AS (
   DELETE FROM request_attempt a USING moved m
@@ -81,5 +82,5 @@ logged AS (
    WHERE NOT r.unmade AND r.verdict <> 'cancel'
 )
 -- A pump's connection does not wait for the disk anyhow (delivery.database says why); nor does a consumer's.
-SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries
+SELECT lane_id, lane_seq, CASE WHEN phase = 2 THEN head_seq END, epoch, tries, timeout_ms
   FROM moved, set_config('synchronous_commit', 'off', true)

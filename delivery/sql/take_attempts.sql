@@ -36,4 +36,4 @@ UPDATE request_attempt a
   FROM chosen, subscription s
  WHERE a.id = chosen.id AND s.id = a.subscription_id
 RETURNING a.lane_id, a.lane_seq, a.id, a.event_id, a.subscription_id, a.epoch, a.tries, a.tries, a.created_at,
-          a.due_at, a.is_cancelled, 0.0::float
+          a.due_at, a.is_cancelled, 0.0::float, s.timeout_ms

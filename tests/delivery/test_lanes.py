@@ -10,7 +10,8 @@ from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
-from tests.factories import make_fifo, publish
+from subscriptions.models import Subscription
+from tests.factories import make_fifo, make_subscription, publish
 
 OK = Outcome(None, http_status=200)
 FAILED = Outcome(E_HTTP, http_status=500, body=b"oops", headers={"x": "y"}, elapsed_ms=7)
@@ -59,6 +60,32 @@ def test_who_stays_gets_the_next_head_in_the_same_statement(application, queue):
     assert queue.claim(10) == []
     assert queue.record([Ended(second, DONE, OK, stay=True)]) == []
     assert the_lane().phase == Phase.EMPTY
+
+
+def test_a_lease_is_as_long_as_the_subscription_says_when_it_begins(application, queue):
+    """Else a request could outlive its lease, where somebody raises the time-out while a pump stays with a lane."""
+    subscription = make_fifo(application, timeout_ms=2000)
+    publish(application, 2)
+    (first,) = queue.claim(1)
+    Subscription.objects.update(timeout_ms=60_000)
+    (second,) = queue.record([Ended(first, DONE, OK, stay=True)])
+    assert second.timeout_ms == 60_000
+    assert timedelta(seconds=74) < Lane.objects.get().lease_until - datetime.now(UTC) <= timedelta(seconds=75)
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_a_time_out_that_is_raised_just_after_a_lease_began_is_for_the_next(application, queue, monkeypatch, fifo_mode):
+    make_subscription(application, fifo_mode=fifo_mode, timeout_ms=2000)
+    publish(application)
+    execute = queue._execute
+
+    def raise_before_it_is_read(name, **parameters):
+        if name in {"heads", "load_subscriptions"}:
+            Subscription.objects.update(timeout_ms=60_000)
+        return execute(name, **parameters)
+
+    monkeypatch.setattr(queue, "_execute", raise_before_it_is_read)
+    assert [claimed.timeout_ms for claimed in queue.claim(1)] == [2000]
 
 
 def test_a_retry_holds_the_lane_back_until_its_time_has_come(application, queue):

@@ -127,6 +127,30 @@ def test_a_delivery_that_has_cost_a_worker_at_every_try_is_given_up(application,
     assert AttemptLog.objects.get().error_name == "E_WORKER_LOST"
 
 
+def test_a_result_that_the_database_refuses_costs_nobody_else_theirs(
+    application, queue, sender, receiver, url, monkeypatch, caplog
+):
+    bad = make_fifo(application, url=f"{url}/bad")
+    make_fifo(application, url=f"{url}/fifo")
+    make_subscription(application, url=f"{url}/plain")
+    publish(application)
+    wait = sender.wait
+
+    def garble(seconds):
+        """No text of PostgreSQL's holds a NUL."""
+        return [
+            (tag, replace(outcome, headers={"x": "\0"}) if tag.subscription_id == bad.id else outcome)
+            for tag, outcome in wait(seconds)
+        ]
+
+    monkeypatch.setattr(sender, "wait", garble)
+    Pump(queue, sender, window=10, linger=0.0).run()
+    assert list(AttemptLog.objects.filter(accepted=True).values_list("succeeded", flat=True)) == [True, True]
+    assert RequestAttempt.objects.get().subscription_id == bad.id
+    assert Lane.objects.get(subscription=bad).phase == Phase.RUNNING  # until its lease ends
+    assert "A result is refused" in caplog.text
+
+
 def test_a_pump_that_is_stopped_finishes_what_is_in_flight_and_claims_no_more(
     application, queue, sender, receiver, url
 ):

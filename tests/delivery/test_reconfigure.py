@@ -171,6 +171,16 @@ def test_the_tries_of_deliveries_are_numbered_through_from_one_mode_to_the_other
     assert max(numbers) > 2
 
 
+def test_put_in_order_a_delivery_has_the_retries_of_a_lane_before_it(application, queue):
+    """The default of a subscription without order is more than a lane has at all."""
+    subscription = make_subscription(application)
+    publish(application)
+    RequestAttempt.objects.update(tries=20)
+    reconfigure.edit(subscription.id, {"fifo_mode": True, "fifo_key": None}, by=ME)
+    (claimed,) = queue.claim(1)
+    assert (claimed.tries, claimed.try_number) == (1, 21)
+
+
 @pytest.mark.parametrize("fifo_mode", [True, False])
 def test_a_publisher_that_is_overtaken_by_a_change_of_mode_begins_anew(application, fifo_mode):
     """It has read the old mode, and must not make deliveries that the new one would never look at."""

@@ -224,7 +224,17 @@ def test_retry_after_is_seconds_or_a_date(send, receiver, url, value, low, high)
     assert low <= send(url).retry_after <= high
 
 
-@pytest.mark.parametrize("value", ["soon", "-5", "1.5", ""])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "soon",
+        "-5",
+        "1.5",
+        "",
+        "Mon, 01 Jan 99999999999999999999 00:00:00 GMT",
+        "Mon, 01 Jan 2029 00:00:00 +999999999999",
+    ],
+)
 def test_an_unreadable_retry_after_is_none(send, receiver, url, value):
     receiver.behaviours["/hook"] = Behaviour(status=503, headers={"retry-after": value})
     assert send(url).retry_after is None

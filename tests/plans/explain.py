@@ -104,5 +104,6 @@ def heads_of(connection) -> Explained:
         numbers=[number for _, number in lanes],
         epochs=[1] * READY,
         tries=[1] * READY,
+        timeouts=[15_000] * READY,
         due=["2026-01-01"] * READY,
     )
