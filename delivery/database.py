@@ -16,6 +16,7 @@ _SETTINGS = {
     "enable_mergejoin": "off",
     "jit": "off",
     "synchronous_commit": "off",
+    "lock_timeout": "500ms",  # who holds a lane or a subscription for longer holds up nobody else (Queue.record)
     "statement_timeout": "60s",
     "idle_in_transaction_session_timeout": "30s",
 }

@@ -12,6 +12,7 @@ from delivery.audit import Operator, record
 from delivery.dispatch import Dispatched, dispatch_again, persistently
 from delivery.doorbell import ring
 from delivery.models import DeadLetter, RequestAttempt
+from delivery.statements import run
 from tenants.problems import NotFound
 
 BATCH = 1000
@@ -66,24 +67,28 @@ def _purge_some(letters: QuerySet[DeadLetter], by: Operator) -> int:
 
 
 def cancel(pending: QuerySet[RequestAttempt], *, by: Operator) -> int:
-    """Call these deliveries off, in short transactions; how many. In a lane they leave, unsent, when their turn comes.
+    """Call these deliveries off, in short transactions; how many. In a lane they leave, unsent, when their turn comes:
+    at once, where it has come already and the lane waits for a retry of theirs, or is blocked by them.
 
     One that is being sent right now may arrive, but it is not tried again.
     """
-    cancelled = 0
-    while batch := persistently(partial(_cancel_some, pending, by)):
-        cancelled += batch
+    cancelled, live = 0, pending.filter(is_cancelled=False).order_by("id")
+    batch = persistently(partial(_cancel_some, live, by))
+    while batch:
+        cancelled += len(batch)
+        persistently(partial(run, "free_lanes", {"deliveries": batch}))
+        batch = persistently(partial(_cancel_some, live.filter(id__gt=batch[-1]), by))
     return cancelled
 
 
 @transaction.atomic
-def _cancel_some(pending: QuerySet[RequestAttempt], by: Operator) -> int:
-    live = pending.filter(is_cancelled=False).select_for_update(of=("self",), no_key=True)
-    found = list(live.values_list("subscription_id", "id")[:BATCH])
-    RequestAttempt.objects.filter(id__in=[delivery for _, delivery in found]).update(is_cancelled=True)
+def _cancel_some(live: QuerySet[RequestAttempt], by: Operator) -> list[uuid.UUID]:
+    found = list(live.select_for_update(of=("self",), no_key=True).values_list("subscription_id", "id")[:BATCH])
+    cancelled = [delivery for _, delivery in found]
+    RequestAttempt.objects.filter(id__in=cancelled).update(is_cancelled=True)
     for subscription_id, ids in _by_subscription(found).items():
         record(by, "cancel", subscription_id=subscription_id, deliveries=[str(each) for each in ids])
-    return len(found)
+    return cancelled
 
 
 def _by_subscription(found: Iterable[tuple[uuid.UUID, uuid.UUID]]) -> dict[uuid.UUID, list[uuid.UUID]]:

@@ -69,10 +69,15 @@ def _dispatched(rows: Sequence[tuple[Any, ...]]) -> Dispatched:
 
 
 def dispatch_again(event_pk: int, *, only: uuid.UUID | None = None) -> Dispatched:
-    """New deliveries of an event because somebody asks for them. Locked, it is not taken by retention meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT FROM event WHERE id = %s FOR KEY SHARE", [event_pk])
+    """New deliveries of an event because somebody asks for them."""
+    keep([event_pk])
     return dispatch([event_pk], only=only, priority=ASKED_BY_A_PERSON)
+
+
+def keep(event_pks: Sequence[int]) -> None:
+    """Lock events, so that retention does not take them while deliveries of them are made; what is gone stays gone."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM event WHERE id = ANY (%s) ORDER BY id FOR KEY SHARE", [list(event_pks)])
 
 
 def persistently(transaction: Callable[[], T]) -> T:

@@ -6,13 +6,15 @@ from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from delivery import hooks
 from delivery.audit import Operator, record
-from delivery.models import JobQueue, RunningPump
+from delivery.models import JobQueue, RunningPump, Tally
 from delivery.reconfigure import delete_all
 from delivery.statements import statement
+from delivery.tallies import SLOT
+from delivery.transactions import in_passing
 from subscriptions.models import Subscription
 
 logger = logging.getLogger(__name__)
@@ -40,13 +42,19 @@ def forget_pumps(*, now: datetime | None = None) -> int:
 
 
 def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:
-    """Disable the subscriptions whose every request has failed for longer than they allow; which ones."""
+    """Disable the subscriptions whose every request has failed for longer than they allow; which ones.
+
+    One that is idle is left alone: a request must have failed after so long, too.
+    """
     moment = now or datetime.now(UTC)
+    allowed = OuterRef("state__failing_since") + OuterRef("disable_after_hours") * timedelta(hours=1)
+    failed_since = Tally.objects.filter(subscription=OuterRef("pk"), succeeded=False, slot__gte=allowed - SLOT)
     with transaction.atomic(durable=True):
         failing = list(
             Subscription.objects.select_for_update(no_key=True, of=("self",))
             .filter(is_enabled=True, deleted_at=None, disable_after_hours__isnull=False)
             .filter(state__failing_since__lte=moment - F("disable_after_hours") * timedelta(hours=1))
+            .filter(Exists(failed_since))
             .select_related("state")
         )
         for subscription in failing:
@@ -76,10 +84,11 @@ def make_partitions(*, now: datetime | None = None) -> list[str]:
     """Make the partitions of the attempt log for today and the days ahead; the names of the new ones."""
     today = (now or datetime.now(UTC)).date()
     days = {f"attempt_log_{day:%Y%m%d}": day for day in (today + timedelta(n) for n in range(PARTITIONS_AHEAD + 1))}
-    made = [name for name in days if name not in _partitions()]
-    for name in made:
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
+    made = []
+    for name in sorted(days.keys() - set(_partitions())):
+        with in_passing() as cursor:
             cursor.execute("SELECT make_attempt_log_partition(%s)", [days[name]])
+            made.append(name)
     return made
 
 
@@ -87,10 +96,11 @@ def drop_partitions(*, now: datetime | None = None) -> list[str]:
     """Drop the days of the attempt log that are older than the retention; the names of the dropped."""
     today = (now or datetime.now(UTC)).date()
     oldest = f"attempt_log_{today - timedelta(days=settings.ATTEMPT_RETENTION_DAYS):%Y%m%d}"
-    gone = [name for name in _partitions() if name < oldest]
-    for name in gone:
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
+    gone = []
+    for name in (name for name in _partitions() if name < oldest):
+        with in_passing() as cursor:
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
+            gone.append(name)
     if gone:
         logger.info("Dropped %s", ", ".join(gone))
     return gone

@@ -30,6 +30,7 @@ VISIT_SECONDS = 2.0  # how long a pump stays with a lane before the lane goes ba
 BEACON_SECONDS = 0.3
 SIGN_SECONDS = (0.5, 5.0)  # after the start, and from then on: a sign of life
 DATABASE_PAUSE_SECONDS = 1.0
+LOCKED_PAUSE_SECONDS = 1.0
 CROWD_SECONDS = 0.5
 BURST = 16
 FEW = 8  # requests that are not worth a thread
@@ -57,6 +58,7 @@ class Pump:
         self._to_send: deque[Claimed] = deque()
         self._ended: list[Ended] = []  # kept until the database has them
         self._at_the_clerks: list[Ended] = []  # being written down
+        self._held_up: list[Ended] = []  # what waits for somebody's lock
         self._room_asked_for = 0
         self._claims_next = True
         self._requests: Counter[uuid.UUID] = Counter()  # in flight, by subscription
@@ -64,6 +66,7 @@ class Pump:
         self._sign_at = 0.0
         self._pause = POLL_SECONDS[0]
         self._last_work = self._look_at = self._write_at = self._relight_at = time.monotonic()
+        self._say_again_at = 0.0
 
     def run(self) -> int:
         """Deliver until nothing has been due for a while; how many tries were recorded."""
@@ -88,7 +91,7 @@ class Pump:
             return bool(self._ended) and time.monotonic() >= self._write_at
         # The beacon that was lit last may promise a look for another moment: keep that promise.
         idle = time.monotonic() - self._last_work
-        return bool(self._ended) or idle <= self._linger + BEACON_SECONDS
+        return bool(self._ended or self._held_up) or idle <= self._linger + BEACON_SECONDS
 
     def _take_paperwork(self) -> None:
         """What the clerk brings back is sent: claims, or the next heads of lanes that we stay with."""
@@ -108,8 +111,12 @@ class Pump:
                 logger.warning("The database does not answer, looking again in a moment: %s", problem)
             return
         if ended:
-            self._recorded += len(ended)
+            held_up = self._queue.held_up
+            self._recorded += len(ended) - len(held_up)
             self._look_at = now
+            if held_up:
+                self._held_up += held_up
+                self._say_again_at = now + LOCKED_PAUSE_SECONDS
         else:
             self._pause = POLL_SECONDS[0] if claimed else min(self._pause * 2, POLL_SECONDS[1])
             self._look_at = now if len(claimed) == self._room_asked_for else now + self._pause
@@ -127,6 +134,9 @@ class Pump:
         if now >= self._sign_at:
             self._sign_at = now + SIGN_SECONDS[1]
             give(self._queue.give_sign_of_life)
+        elif self._held_up and now >= self._say_again_at:
+            self._at_the_clerks, self._held_up = self._held_up, []
+            give(self._record, self._at_the_clerks)
         elif may_record and not (may_claim and self._claims_next):
             self._at_the_clerks, self._ended = self._ended, []
             self._claims_next = True
@@ -139,7 +149,8 @@ class Pump:
 
     @property
     def _room(self) -> int:
-        return self._window - self._sender.in_flight - len(self._to_send) - len(self._ended)
+        waiting = len(self._ended) + len(self._held_up)
+        return self._window - self._sender.in_flight - len(self._to_send) - waiting
 
     def _may_record(self, now: float) -> bool:
         return bool(self._ended) and now >= self._write_at
@@ -158,21 +169,11 @@ class Pump:
 
     def _record(self, ended: list[Ended]) -> list[Claimed]:
         began = time.monotonic()
-        try:
-            heads = self._queue.record(ended)
-        except (psycopg.DataError, psycopg.IntegrityError):
-            heads = [head for each in ended for head in self._record_alone(each)]
+        heads = self._queue.record(ended)
+        if held_up := self._queue.held_up:
+            ended = [each for each in ended if each not in held_up]
         hooks.recorded(ended, time.monotonic() - began)
         return heads
-
-    def _record_alone(self, ended: Ended) -> list[Claimed]:
-        """The database refuses something: with its own result, nobody else's is to be lost."""
-        try:
-            return self._queue.record([ended])
-        except (psycopg.DataError, psycopg.IntegrityError):
-            ids = {"fields": {"delivery_id": str(ended.claimed.delivery_id)}}
-            logger.exception("A result is refused, its delivery waits for its lease to end", extra=ids)
-            return []
 
     def _send(self) -> None:
         """Begin some requests: a few, so that what is in flight is looked after in between."""

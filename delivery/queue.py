@@ -7,17 +7,20 @@ import time
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
 import psycopg
+from psycopg.errors import LockNotAvailable
 
 from delivery import circuits
 from delivery.attempt_ids import attempt_id
 from delivery.claimed import Claimed
+from delivery.low_water import LowWater
 from delivery.outcome import Outcome
 from delivery.retry import Decision
 from delivery.statements import execute, statement
@@ -28,9 +31,8 @@ logger = logging.getLogger(__name__)
 Connection = psycopg.Connection[Any]
 
 SUBSCRIPTIONS_PER_CLAIM = 24
-SWEEP_SECONDS = 0.25
 POOLS_SECONDS = 2.0  # how long a named worker goes by what was assigned to it last
-LOW_WATER_MARGIN = timedelta(milliseconds=200)
+LOCKED_SECONDS = 1.0  # how long what needs a permit is put off, if nobody can give one now
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,27 +64,6 @@ class Lease(NamedTuple):
     timeout_ms: int  # that the lease was made for
 
 
-class LowWater:
-    """Where a claim's scan begins: just before the oldest that the last full claim returned.
-
-    Behind it lie the dead index entries of what was claimed, which an old snapshot elsewhere may keep
-    alive for hours. Now and then a scan begins at the very beginning, for rows that were locked or late.
-    """
-
-    def __init__(self) -> None:
-        self._mark = "-infinity"
-        self._swept = 0.0
-
-    def mark(self) -> str:
-        if time.monotonic() - self._swept >= SWEEP_SECONDS:
-            self._swept = time.monotonic()
-            return "-infinity"
-        return self._mark
-
-    def claimed(self, due: Iterable[datetime], *, full: bool) -> None:
-        self._mark = (min(due) - LOW_WATER_MARGIN).isoformat() if full else "-infinity"
-
-
 class Queue:
     """Claims and records over one connection in autocommit. Not to be shared between threads.
 
@@ -103,6 +84,7 @@ class Queue:
         self._lanes_low: dict[int, LowWater] = defaultdict(LowWater)
         self._subscriptions_low: dict[int, LowWater] = defaultdict(LowWater)
         self._lanes_first = True
+        self.held_up: list[Ended] = []  # of the last record: somebody holds its lane or its subscription
 
     @property
     def serves_everybody(self) -> bool:
@@ -128,16 +110,20 @@ class Queue:
         return self._pools
 
     def record(self, ended: Sequence[Ended]) -> list[Claimed]:
-        """Write down what has ended; the answer is the next heads of lanes that this pump stays with."""
+        """Write down what has ended; the answer is the next heads of lanes that this pump stays with.
+
+        What is `held_up` then is to be said again.
+        """
         began = time.monotonic()
+        self.held_up = []
         lanes = [each for each in ended if each.claimed.lane_id is not None]
         loose = [each for each in ended if each.claimed.lane_id is None]
         self._keep_circuits(ended)
         if loose:
-            self._execute("record_loose", results=self._json(loose))
+            self._write("record_loose", loose)
         if not lanes:
             return []
-        moved = self._execute("record_lanes", results=self._json(lanes))
+        moved = self._write("record_lanes", lanes)
         due = {each.claimed.lane_id: each.claimed.due_at for each in lanes}
         visits = {each.claimed.lane_id: each.claimed.visit_began for each in lanes}
         going_on = [
@@ -147,21 +133,40 @@ class Queue:
         ]
         return self._with_permits(self._heads(going_on, began=began, visits=visits))
 
+    def _write(self, name: str, ended: Sequence[Ended]) -> list[tuple[Any, ...]]:
+        """Write results down; apart, if not all at once can be: nobody waits, or loses anything, because of another."""
+        try:
+            return self._execute(name, results=self._json(ended))
+        except LockNotAvailable:
+            parts = _by_subscription(ended)
+            if len(parts) == 1:
+                self.held_up += ended
+                return []
+        except (psycopg.DataError, psycopg.IntegrityError):
+            parts = [[each] for each in ended]
+            if len(parts) == 1:
+                ids = {"fields": {"delivery_id": str(ended[0].claimed.delivery_id)}}
+                logger.exception("A result is refused: its delivery waits for its lease to end", extra=ids)
+                return []
+        return [row for part in parts for row in self._write(name, part)]
+
     def _keep_circuits(self, ended: Sequence[Ended]) -> None:
         signs = circuits.read_signs((each.claimed, each.outcome) for each in ended if each.outcome)
         if not signs:
             return
         shortest, longest = circuits.PAUSE_SECONDS
-        changed = self._execute(
-            "count_outages",
-            subscriptions=list(signs),
-            outages=[sign.outages for sign in signs.values()],
-            alive=[sign.alive for sign in signs.values()],
-            probes=[sign.probe for sign in signs.values()],
-            circuit_after=circuits.OPENS_AFTER,
-            shortest=shortest,
-            longest=longest,
-        )
+        changed = []
+        with suppress(LockNotAvailable):  # the next will be counted
+            changed = self._execute(
+                "count_outages",
+                subscriptions=list(signs),
+                outages=[sign.outages for sign in signs.values()],
+                alive=[sign.alive for sign in signs.values()],
+                probes=[sign.probe for sign in signs.values()],
+                circuit_after=circuits.OPENS_AFTER,
+                shortest=shortest,
+                longest=longest,
+            )
         for subscription_id, opens, until in changed:
             if opens:
                 ids = {"fields": {"subscription_id": str(subscription_id)}}
@@ -243,12 +248,15 @@ class Queue:
         wanted = Counter(each.subscription_id for each in claimed if each.asks)
         if not wanted:
             return claimed
-        answers = self._execute(
-            "permits",
-            subscriptions=list(wanted),
-            wanted=list(wanted.values()),
-            margin=self.lease_margin,
-        )
+        try:
+            answers = self._execute(
+                "permits",
+                subscriptions=list(wanted),
+                wanted=list(wanted.values()),
+                margin=self.lease_margin,
+            )
+        except LockNotAvailable:
+            answers = [(subscription_id, 0, False, LOCKED_SECONDS) for subscription_id in wanted]
         permits = {subscription: permit for subscription, *permit in answers}
         used: Counter[uuid.UUID] = Counter()
         asked = []
@@ -316,3 +324,10 @@ class Queue:
         if self._connection.closed:
             self._connection = self._connect()
         return self._connection
+
+
+def _by_subscription(ended: Iterable[Ended]) -> list[list[Ended]]:
+    parts: dict[uuid.UUID, list[Ended]] = defaultdict(list)
+    for each in ended:
+        parts[each.claimed.subscription_id].append(each)
+    return list(parts.values())

@@ -68,7 +68,9 @@ def _hurry(pending: RequestAttempt, by: Operator) -> None:
 
 
 def _retry_head(pending: RequestAttempt, lane_id: int, by: Operator) -> None:
-    lane = Lane.objects.select_for_update(no_key=True).get(id=lane_id)
+    lane = Lane.objects.select_for_update(no_key=True).filter(id=lane_id).first()
+    if lane is None or lane.head_seq > (pending.lane_seq or 0):
+        raise AttemptConflict("This delivery has just ended, or left its lane: look at it again.")
     if lane.head_seq != pending.lane_seq:
         head = RequestAttempt.objects.get(lane=lane, lane_seq=lane.head_seq)
         number = head.tries + lane.tries + (lane.phase != Phase.RUNNING)

@@ -5,16 +5,16 @@ A chunk per transaction, so that it may stop anywhere; when none is left, the lo
 
 from collections.abc import Callable, Sequence
 
-from django.db import OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F
 from psycopg import sql
-from psycopg.errors import LockNotAvailable
 
 from delivery.audit import Operator
 from delivery.dead_letters import cancel
 from delivery.dispatch import BACKFILL
 from delivery.models import RequestAttempt
 from delivery.statements import statement
+from delivery.transactions import in_passing
 from events.models import BulkLoad, BulkLoadChunk, Event
 from events.per_day import SQL
 
@@ -63,15 +63,10 @@ def _delete(events: Sequence[int]) -> int:
 
 def _close(load: BulkLoad) -> None:
     """Drop its staging table, unless Spark is still at it: then the next round does."""
-    try:
-        with transaction.atomic(durable=True), connection.cursor() as cursor:
-            if load.staging:
-                cursor.execute("SET LOCAL lock_timeout = '100ms'")
-                table = sql.Identifier("bulk_load_stage", load.staging)
-                cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
-            if not BulkLoadChunk.objects.filter(load=load).exists():
-                stage = "cancelled" if load.state == CANCELLED else load.stage
-                BulkLoad.objects.filter(id=load.pk).update(is_tidy=True, staging="", stage=stage)
-    except OperationalError as problem:
-        if not isinstance(problem.__cause__, LockNotAvailable):
-            raise
+    with in_passing() as cursor:
+        if load.staging:
+            table = sql.Identifier("bulk_load_stage", load.staging)
+            cursor.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(table))
+        if not BulkLoadChunk.objects.filter(load=load).exists():
+            stage = "cancelled" if load.state == CANCELLED else load.stage
+            BulkLoad.objects.filter(id=load.pk).update(is_tidy=True, staging="", stage=stage)

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from delivery.audit import Operator, record
-from delivery.dispatch import ASKED_BY_A_PERSON, dispatch, persistently
+from delivery.dispatch import ASKED_BY_A_PERSON, dispatch, keep, persistently
 from delivery.doorbell import ring
 from delivery.models import AttemptLog, RequestAttempt
 from events.models import Event, Replay
@@ -94,6 +94,7 @@ def _rest_of(replay: Replay) -> QuerySet[Event]:
 
 def _deliver_again(replay: Replay, chunk: list[Event]) -> int:
     """Last thing before the commit: it locks lanes, then states, each in id order, as publishers do."""
+    keep([event.pk for event in chunk])
     served = _served(chunk) if replay.only_failed else set()
     wanted = defaultdict(list)
     for subscription in _targets(replay):

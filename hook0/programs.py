@@ -17,7 +17,7 @@ from hook0.installation import write_private
 
 Account = pwd.struct_passwd
 PR_SET_PDEATHSIG = 1
-PATIENCE = 35.0  # a Celery worker's warm shutdown takes more than 15 s on a loaded machine
+PATIENCE = 75.0  # a request may take a minute, and a Celery worker's warm shutdown 15 s on a loaded machine
 
 _libc = ctypes.CDLL(None)
 

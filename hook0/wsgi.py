@@ -2,9 +2,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
+
+# A request that waits for somebody's lock has a thread that others wait for: it is answered 503 instead.
+settings.DATABASES["default"]["OPTIONS"]["options"] += " -c lock_timeout=3s -c statement_timeout=60s"
 
 _django = get_wsgi_application()
 

@@ -6,8 +6,11 @@ from django.db import connection, transaction
 
 from delivery import dead_letters, lanes, reconfigure
 from delivery.audit import Operator
-from delivery.models import AttemptLog, DeadLetter, Lane, OperatorAction, RequestAttempt
+from delivery.models import AttemptLog, DeadLetter, Lane, OperatorAction, Phase, RequestAttempt
+from delivery.outcome import E_HTTP, Outcome
 from delivery.pump import Pump
+from delivery.queue import Ended
+from delivery.retry import Decision
 from hook0.receiver import Behaviour
 from subscriptions.models import Subscription
 from tenants.problems import NotFound
@@ -112,3 +115,24 @@ def test_a_cancelled_delivery_is_never_sent(application, queue, sender, receiver
     Pump(queue, sender, window=10, linger=0.0).run()
     assert len(receiver.received) == 1
     assert not RequestAttempt.objects.exists()
+
+
+@pytest.mark.parametrize("decision", [Decision("retry", wait=3600.0), Decision("block", reason="exhausted")])
+def test_a_lane_goes_on_at_once_when_the_head_that_holds_it_is_cancelled(
+    application, queue, sender, receiver, decision
+):
+    make_fifo(application, url=f"http://127.0.0.1:{receiver.port}/hook")
+    publish(application, 3)
+    (head,) = queue.claim(1)
+    queue.record([Ended(head, decision, Outcome(E_HTTP, http_status=500))])
+    assert dead_letters.cancel(RequestAttempt.objects.filter(id=head.delivery_id), by=ME) == 1
+    Pump(queue, sender, window=10, linger=0.0).run()
+    assert [each.headers["x-hook0-sequence"] for each in receiver.received] == ["2", "3"]
+
+
+def test_a_lane_that_is_paused_stays_so_when_its_head_is_cancelled(application, queue):
+    make_fifo(application)
+    publish(application, 2)
+    lanes.pause(Lane.objects.get().id, by=ME)
+    assert dead_letters.cancel(RequestAttempt.objects.filter(lane_seq=1), by=ME) == 1
+    assert Lane.objects.get().phase == Phase.PAUSED

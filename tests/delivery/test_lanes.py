@@ -64,7 +64,7 @@ def test_who_stays_gets_the_next_head_in_the_same_statement(application, queue):
 
 def test_a_lease_is_as_long_as_the_subscription_says_when_it_begins(application, queue):
     """Else a request could outlive its lease, where somebody raises the time-out while a pump stays with a lane."""
-    subscription = make_fifo(application, timeout_ms=2000)
+    make_fifo(application, timeout_ms=2000)
     publish(application, 2)
     (first,) = queue.claim(1)
     Subscription.objects.update(timeout_ms=60_000)

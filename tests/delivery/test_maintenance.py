@@ -5,12 +5,14 @@ from django.db import connection
 
 from delivery import lanes, maintenance
 from delivery.audit import Operator
-from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt
+from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt, Tally
 from delivery.outcome import Outcome
 from delivery.queue import Ended
 from delivery.retry import Decision
+from delivery.tallies import slot_of
 from subscriptions.models import SubscriptionState
-from tests.factories import make_fifo, make_subscription, publish
+from tenants.models import Application
+from tests.factories import make_application, make_fifo, make_subscription, publish
 
 LATER = timedelta(minutes=5)
 OK, DONE = Outcome(None, http_status=200), Decision("done")
@@ -53,6 +55,24 @@ def test_the_attempt_log_has_a_partition_for_every_day_ahead_and_sheds_old_ones(
     assert maintenance.drop_partitions(now=now + timedelta(days=5)) == made[:2]
 
 
+def test_a_day_that_somebody_reads_is_left_for_the_next_round(transactional_db, open_connection, queue):
+    """Who waits to drop it would have every result wait behind itself."""
+    make_fifo(make_application())
+    publish(Application.objects.get())
+    now = datetime(2020, 5, 10, 12, tzinfo=UTC)
+    days = maintenance.make_partitions(now=now)
+    reader = open_connection()
+    with reader.transaction():
+        reader.execute(f"SELECT FROM {days[0]}")
+        assert maintenance.drop_partitions(now=now + timedelta(days=60)) == days[1:]
+    with reader.transaction():
+        reader.execute("SELECT FROM attempt_log")
+        assert maintenance.drop_partitions(now=now + timedelta(days=60)) == []
+        queue.record([Ended(each, DONE, OK) for each in queue.claim(1)])
+        assert AttemptLog.objects.count() == 1
+    assert maintenance.drop_partitions(now=now + timedelta(days=60)) == days[:1]
+
+
 def test_what_was_logged_before_its_day_was_made_moves_into_it(db):
     now = datetime(2031, 5, 10, 12, tzinfo=UTC)
     with connection.cursor() as cursor:
@@ -89,13 +109,24 @@ def test_a_try_is_logged_into_its_day(db):
 
 
 @pytest.mark.parametrize(
-    ("hours", "failing_hours", "disabled"), [(24, 25, True), (24, 23, False), (None, 9999, False), (24, None, False)]
+    ("hours", "failing_hours", "last_failed", "disabled"),
+    [
+        (24, 25, 0, True),
+        (24, 23, 0, False),
+        (24, 25, 20, False),  # nothing was sent since: who is idle does not fail
+        (None, 9999, 0, False),
+        (24, None, 0, False),
+    ],
 )
-def test_what_has_only_failed_for_long_is_disabled_and_says_why(application, hours, failing_hours, disabled):
+def test_what_has_only_failed_for_long_is_disabled_and_says_why(
+    application, hours, failing_hours, last_failed, disabled
+):
     subscription = make_subscription(application, disable_after_hours=hours)
     publish(application)
     since = datetime.now(UTC) - timedelta(hours=failing_hours) if failing_hours else None
     SubscriptionState.objects.update(failing_since=since)
+    failed = slot_of(datetime.now(UTC) - timedelta(hours=last_failed))
+    Tally.objects.create(subscription=subscription, slot=failed, succeeded=False, latency=0, amount=1)
     assert maintenance.disable_failing() == ([subscription.id] if disabled else [])
     subscription.refresh_from_db()
     assert subscription.is_enabled is not disabled

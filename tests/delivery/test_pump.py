@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -21,6 +22,13 @@ SOON = {"schedule_ms": [10, 10, 10]}
 @pytest.fixture
 def url(receiver):
     return f"http://127.0.0.1:{receiver.port}"
+
+
+def wait_until(true):
+    ends = time.monotonic() + 10
+    while not true():
+        assert time.monotonic() < ends
+        time.sleep(0.01)
 
 
 def bodies(receiver, path, status=200):
@@ -125,6 +133,33 @@ def test_a_delivery_that_has_cost_a_worker_at_every_try_is_given_up(application,
     assert receiver.received == []
     assert DeadLetter.objects.get().last_error == "E_WORKER_LOST"
     assert AttemptLog.objects.get().error_name == "E_WORKER_LOST"
+
+
+@pytest.mark.parametrize("fifo_mode", [True, False])
+def test_who_holds_a_lane_or_a_subscription_holds_up_nobody_else(
+    application, queue, sender, receiver, url, open_connection, fifo_mode
+):
+    held = make_subscription(application, url=f"{url}/held", fifo_mode=fifo_mode)
+    make_fifo(application, url=f"{url}/fifo")
+    make_subscription(application, url=f"{url}/plain")
+    for path in ("/held", "/fifo", "/plain"):
+        receiver.behaviours[path] = Behaviour(delay_ms=500)
+    publish(application)
+    pump = Pump(queue, sender, window=10, linger=0.0)
+    thread = threading.Thread(target=pump.run)
+    somebody = open_connection()
+    with somebody.transaction():
+        thread.start()
+        running = Lane.objects.filter(phase=Phase.RUNNING)
+        leased = RequestAttempt.objects.exclude(lease_until=None)
+        wait_until(lambda: running.count() + leased.count() == 3)
+        table = "fifo_subscription_state" if fifo_mode else "subscription_state"
+        somebody.execute(f"SELECT FROM {table} WHERE subscription_id = %s FOR UPDATE", [held.id])
+        wait_until(lambda: AttemptLog.objects.count() == 2)
+        assert not AttemptLog.objects.filter(subscription=held).exists()
+    thread.join(10)
+    assert AttemptLog.objects.filter(succeeded=True, accepted=True).count() == 3
+    assert len(receiver.received) == 3
 
 
 def test_a_result_that_the_database_refuses_costs_nobody_else_theirs(

@@ -1,8 +1,10 @@
 """What a retry does to a delivery, in every state it may be in: a table."""
 
 import uuid
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
+from django.db import connection, transaction
 
 from delivery import dead_letters, lanes, reconfigure
 from delivery.attempt_ids import attempt_id
@@ -19,6 +21,15 @@ from tests.factories import make_application, make_subscription, publish
 
 ME = Operator("me@example.com", "the endpoint is mended")
 OK, FAILED = Outcome(None, http_status=200), Outcome(E_HTTP, http_status=500)
+
+
+def in_a_thread(function, *arguments, **named):
+    try:
+        return function(*arguments, **named)
+    finally:
+        connection.close()
+
+
 ENDS = {
     "waiting": (Decision("retry", wait=600.0), FAILED),
     "blocked": (Decision("block", reason="exhausted"), FAILED),
@@ -120,3 +131,15 @@ def test_what_is_gone_cannot_be_sent_again(delivery_in, subscription, gone):
     with pytest.raises(NotFound):
         retry_now(first.id if gone != "all of it" else uuid.uuid4(), by=ME)
     assert RequestAttempt.objects.count() == pending
+
+
+def test_a_head_that_ends_while_somebody_asks_for_it_is_said_to_have_ended(delivery_in, queue):
+    first = delivery_in("new", fifo_mode=True)
+    with ThreadPoolExecutor(1) as thread:
+        with transaction.atomic():
+            lanes.skip_head(first.lane_id, by=ME)
+            asked = thread.submit(in_a_thread, retry_now, first.id, by=ME)
+            wait([asked], timeout=0.5)
+            assert not asked.done()  # it waits for the lane
+        with pytest.raises(AttemptConflict, match="just ended"):
+            asked.result()

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
-from delivery.dispatch import dispatch
+from delivery.dispatch import dispatch, keep
 from delivery.models import Lane, RequestAttempt
 from delivery.outcome import E_HTTP, Outcome
 from delivery.queue import Ended
@@ -266,3 +266,35 @@ def _in_another_connection(act):
     with ThreadPoolExecutor(1) as thread:
         thread.submit(act).result(10)
         thread.submit(lambda: connection.close()).result(10)  # noqa: PLW0108 - its own connection
+
+
+@pytest.mark.parametrize("first", ["replay", "retention"])
+def test_what_retention_takes_meanwhile_is_not_delivered_again(application, monkeypatch, first):
+    """A delivery without its event would be claimed for ever, and hold its lane."""
+    make_fifo(application)
+    publish(application, 3)
+    RequestAttempt.objects.all().delete()
+    Lane.objects.all().delete()
+    since = datetime.now(UTC) - timedelta(hours=1)
+    replays.start(application=application, since=since, only_failed=False, by=ME)
+    oldest = Event.objects.order_by("id").first().pk
+
+    def delete_the_oldest():
+        with connection.cursor() as cursor:
+            cursor.execute("SET lock_timeout = '100ms'")
+            cursor.execute("DELETE FROM event WHERE id = %s", [oldest])
+        connection.close()
+
+    def meanwhile(events):
+        if first == "replay":
+            keep(events)
+        with ThreadPoolExecutor(1) as thread:
+            deleted = thread.submit(delete_the_oldest)
+            assert (type(deleted.exception()) is OperationalError) is (first == "replay")
+        if first == "retention":
+            keep(events)
+
+    monkeypatch.setattr(replays, "keep", meanwhile)
+    replays.work(stopping=never)
+    assert Event.objects.count() == (3 if first == "replay" else 2)
+    assert pending() == list(Event.objects.order_by("id").values_list("id", flat=True))

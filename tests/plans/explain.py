@@ -81,6 +81,7 @@ def _literal(value) -> str:
 
 
 def fill(connection, sql: str, **parameters) -> None:
+    connection.execute("SET lock_timeout = 0")
     connection.execute("TRUNCATE request_attempt, fifo_subscription_state")
     connection.execute(sql, {**parameters, "lanes": LANES, "ready": READY})
     connection.execute("VACUUM ANALYZE request_attempt")
