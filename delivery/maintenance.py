@@ -20,6 +20,8 @@ from subscriptions.models import Subscription
 logger = logging.getLogger(__name__)
 
 PARTITIONS_AHEAD = 7
+LANE_KEPT = timedelta(days=30)
+LANES_AT_A_TIME = 5000
 
 
 def reap(*, now: datetime | None = None) -> int:
@@ -39,6 +41,17 @@ def forget_pumps(*, now: datetime | None = None) -> int:
     """Forget the pumps that have given no sign of life for a day; how many."""
     forgotten, _ = RunningPump.objects.filter(seen_at__lt=(now or datetime.now(UTC)) - timedelta(days=1)).delete()
     return forgotten
+
+
+def forget_lanes(*, now: datetime | None = None) -> int:
+    """Forget the lanes of keys that have been empty for a month; how many. Their next events begin at 1 again."""
+    before, forgotten = (now or datetime.now(UTC)) - LANE_KEPT, 0
+    while True:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute(statement("forget_lanes"), {"before": before, "most": LANES_AT_A_TIME})
+            forgotten += cursor.rowcount
+            if cursor.rowcount < LANES_AT_A_TIME:
+                return forgotten
 
 
 def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:

@@ -44,6 +44,12 @@ def forget_pumps() -> None:
 
 
 @shared_task
+def forget_lanes() -> None:
+    """Forget the lanes of keys that nothing comes for."""
+    maintenance.forget_lanes()
+
+
+@shared_task
 def disable_failing() -> None:
     """Disable what has only failed for longer than its subscription allows."""
     maintenance.disable_failing()

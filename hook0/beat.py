@@ -12,6 +12,7 @@ SCHEDULE: dict[str, dict[str, Any]] = {
     "retention": {"task": "events.tasks.delete_old_events", "schedule": 10.0, "options": {"expires": 10.0}},
     "replays": {"task": "events.tasks.replay", "schedule": 1.0, "options": {"expires": 1.0}},
     "pumps": {"task": "delivery.tasks.forget_pumps", "schedule": 600.0, "options": {"expires": 600.0}},
+    "idle": {"task": "delivery.tasks.forget_lanes", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "lanes": {"task": "monitoring.tasks.report_held_lanes", "schedule": 30.0, "options": {"expires": 30.0}},
     "release": {"task": "events.tasks.release_bulk_loads", "schedule": 0.5, "options": {"expires": 0.5}},
     "jobs": {"task": "delivery.tasks.clean_up_jobs", "schedule": 60.0, "options": {"expires": 60.0}},

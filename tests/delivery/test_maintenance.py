@@ -88,6 +88,23 @@ def test_what_was_logged_before_its_day_was_made_moves_into_it(db):
         assert cursor.fetchone() == ("attempt_log_20310510",)
 
 
+def test_a_lane_of_a_key_that_nothing_comes_for_is_forgotten_and_begins_anew(application, queue, monkeypatch):
+    monkeypatch.setattr(maintenance, "LANES_AT_A_TIME", 2)
+    make_fifo(application)  # its only lane stays
+    make_fifo(application, fifo_key="ordering_key")
+    for key in "abcd":
+        publish(application, ordering_key=key)
+    while claimed := queue.claim(10):
+        queue.record([Ended(each, DONE, OK) for each in claimed])
+    publish(application, ordering_key="d")  # and what is not empty
+    month = datetime.now(UTC) + timedelta(days=31)
+    assert maintenance.forget_lanes() == 0
+    assert maintenance.forget_lanes(now=month) == 3
+    assert sorted(Lane.objects.values_list("key", "tail_seq")) == [("", 5), ("d", 2)]
+    publish(application, ordering_key="a")
+    assert Lane.objects.get(key="a").tail_seq == 1
+
+
 def test_a_lane_that_was_paused_while_its_pump_died_stays_paused(application, queue):
     make_fifo(application)
     publish(application)
