@@ -9,6 +9,7 @@ from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
+from hook0 import other_problems
 from tenants.problems import (
     AuthInvalidBiscuit,
     AuthNoAuthorizationHeader,
@@ -98,9 +99,10 @@ def as_problem(exception: Exception) -> Problem | None:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """The problems of Hook0 that the API may answer with, by name. Hook0's clients refuse a list with others in it."""
-    known = [kind for kind in _kinds(Problem) if kind.is_hook0s]
-    return [document(kind()) for kind in sorted(known, key=lambda kind: kind.__name__)]
+    """All problems of Hook0, by name. Its clients refuse a list with others in it."""
+    ours = {kind.__name__: document(kind()) for kind in _kinds(Problem) if kind.is_hook0s}
+    every = {each["id"]: each for each in other_problems.documents()} | ours
+    return [every[name] for name in sorted(every)]
 
 
 def not_found(request: HttpRequest, exception: Exception) -> JsonResponse:

@@ -99,7 +99,6 @@ api = [
     path("application_secrets/", ApplicationSecretsView.as_view()),
     path("application_secrets/<uuid:token>/", ApplicationSecretView.as_view()),
     path("payload_content_types/", PayloadContentTypesView.as_view()),
-    path("event/", EventView.as_view()),
     path("events/", EventsView.as_view()),
     path("events/<uuid:event_id>/", OneEventView.as_view()),
     path("events/<uuid:event_id>/replay/", ReplayEventView.as_view()),

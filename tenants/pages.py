@@ -33,6 +33,18 @@ class PageQuery(serializers.Serializer[Any]):
     )
 
 
+class NamedQuery(serializers.Serializer[Any]):
+    """What a list takes whose rows have names."""
+
+    name = serializers.CharField(required=False, help_text="A part of the name, in whatever case.")
+
+
+def named(request: Request, rows: "QuerySet[Found]") -> "QuerySet[Found]":
+    """Those of them that the query string asks for."""
+    name = checked(NamedQuery, request.query_params).get("name")
+    return rows.filter(name__icontains=name) if name else rows
+
+
 class Page(Generic[Row]):
     """Some rows of a list, and the address of the next page where there is one."""
 

@@ -41,13 +41,18 @@ def document(problem: Problem) -> dict[str, Any]:
     """What a client reads of a problem."""
     name = type(problem).__name__
     return {
-        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
+        "type": address_of(name),
         "id": name,
         "title": problem.title,
         "detail": str(problem.detail),
         "status": problem.status_code,
         "validation": problem.validation,
     }
+
+
+def address_of(name: str) -> str:
+    """Where the problem of this id is described."""
+    return f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}"
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])

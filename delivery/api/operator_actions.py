@@ -17,6 +17,21 @@ from tenants.pages import Page
 class OperatorActionListQuery(ApplicationListQuery):
     subscription_id = serializers.UUIDField(required=False)
     lane_id = serializers.IntegerField(required=False)
+    action = serializers.CharField(required=False)
+    actor = serializers.CharField(required=False)
+    min_at = serializers.DateTimeField(required=False)
+    max_at = serializers.DateTimeField(required=False)
+
+
+# In the words of `QuerySet.filter`.
+_FILTERS = {
+    "subscription_id": "subscription_id",
+    "lane_id": "lane_id",
+    "action": "action",
+    "actor": "actor",
+    "min_at": "at__gte",
+    "max_at": "at__lte",
+}
 
 
 class OperatorActionAnswer(serializers.Serializer[Any]):
@@ -41,7 +56,7 @@ class OperatorActionsView(APIView):
         """What was done to the queues and the bulk loads of an application, the latest first."""
         application_id = application_asked_for(request)
         query = checked(OperatorActionListQuery, request.query_params)
-        narrowed = {name: query[name] for name in ("subscription_id", "lane_id") if name in query}
+        narrowed = {lookup: query[name] for name, lookup in _FILTERS.items() if name in query}
         found = OperatorAction.objects.filter(application_id=application_id, **narrowed)
         page = Page(request, found, by=["-at", "-id"])
         return page.answer(OperatorActionAnswer(page.rows, many=True).data)

@@ -87,6 +87,11 @@ class ReplayAnswer(serializers.Serializer[Any]):
         return "failed" if replay.only_failed else "all"
 
 
+class ReplayListQuery(ApplicationListQuery):
+    subscription_id = serializers.UUIDField(required=False)
+    state = serializers.ChoiceField(choices=Replay.State.choices, required=False)
+
+
 @extend_schema(tags=["Replays"])
 class ReplaysView(APIView):
     @raises(NotFound)
@@ -101,10 +106,12 @@ class ReplaysView(APIView):
         replay = replays.start(**fields, only_failed=only_failed, by=operator_of(request, reason))
         return Response(ReplayAnswer(replay).data, status=202)
 
-    @extend_schema(operation_id="replays.list", parameters=[ApplicationListQuery], responses=ReplayAnswer(many=True))
+    @extend_schema(operation_id="replays.list", parameters=[ReplayListQuery], responses=ReplayAnswer(many=True))
     def get(self, request: Request) -> Response:
         """The replays of an application, latest first."""
         found = Replay.objects.filter(application_id=application_asked_for(request))
+        query = checked(ReplayListQuery, request.query_params)
+        found = found.filter(**{name: query[name] for name in ("subscription_id", "state") if name in query})
         page = Page(request, found, by=["-created_at", "-id"])
         return page.answer(ReplayAnswer(page.rows, many=True).data)
 

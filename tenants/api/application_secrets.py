@@ -15,7 +15,7 @@ from tenants.authentication import require_application
 from tenants.credentials import create_application_secret, hash_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, ApplicationSecret
-from tenants.pages import Page
+from tenants.pages import NamedQuery, Page, named
 from tenants.problems import NotFound
 
 
@@ -55,14 +55,14 @@ class ApplicationSecretsView(APIView):
 
     @extend_schema(
         operation_id="applicationSecrets.read",
-        parameters=[ApplicationListQuery],
+        parameters=[ApplicationListQuery, NamedQuery],
         responses=ApplicationSecretAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
         """The secrets of an application that are valid, oldest first."""
         application_id = application_asked_for(request)
         found = ApplicationSecret.objects.filter(application_id=application_id, deleted_at=None)
-        page = Page(request, found, by=["created_at", "id"])
+        page = Page(request, named(request, found), by=["created_at", "id"])
         return page.answer(ApplicationSecretAnswer(page.rows, many=True).data)
 
 

@@ -19,7 +19,7 @@ from tenants.authentication import require_application, require_organization
 from tenants.credentials import create_application_secret
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, Organization
-from tenants.pages import Page
+from tenants.pages import NamedQuery, Page, named
 from tenants.problems import TooManyApplicationsPerOrganization, raises
 from tenants.quotas import limits, require_room
 from tenants.usage import Usage
@@ -102,14 +102,14 @@ class ApplicationsView(APIView):
 
     @extend_schema(
         operation_id="applications.list",
-        parameters=[OrganizationListQuery],
+        parameters=[OrganizationListQuery, NamedQuery],
         responses=ApplicationAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
         """The applications of an organization, oldest first."""
         organization_id = organization_asked_for(request)
         found = Application.objects.filter(organization_id=organization_id, deleted_at=None)
-        page = Page(request, found, by=["created_at", "id"])
+        page = Page(request, named(request, found), by=["created_at", "id"])
         return page.answer(ApplicationAnswer(page.rows, many=True).data)
 
 

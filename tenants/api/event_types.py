@@ -89,6 +89,10 @@ def deactivate(event_type: EventType) -> None:
     EventType.objects.filter(pk=event_type.pk).update(deactivated_at=Now())
 
 
+class EventTypeListQuery(ApplicationListQuery):
+    service = serializers.CharField(required=False, help_text="The first part of the name.")
+
+
 class EventTypesView(APIView):
     @raises(TooManyEventTypesPerApplication)
     @extend_schema(
@@ -103,13 +107,15 @@ class EventTypesView(APIView):
     @extend_schema(
         operation_id="eventTypes.list",
         tags=["Event types"],
-        parameters=[ApplicationListQuery],
+        parameters=[EventTypeListQuery],
         responses=EventTypeAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
         """The active event types of an application, by name."""
         application_id = application_asked_for(request)
         active = EventType.objects.filter(application_id=application_id, deactivated_at=None)
+        if service := checked(EventTypeListQuery, request.query_params).get("service"):
+            active = active.filter(service=service)
         page = Page(request, active, by=["name"])
         return page.answer(EventTypeAnswer(page.rows, many=True).data)
 

@@ -14,7 +14,7 @@ from tenants.authentication import require_organization
 from tenants.credentials import SERVICE_TOKEN_PREFIX, create_service_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Organization, ServiceToken
-from tenants.pages import Page
+from tenants.pages import NamedQuery, Page, named
 from tenants.problems import NotFound
 
 
@@ -44,14 +44,14 @@ class ServiceTokensView(APIView):
 
     @extend_schema(
         operation_id="serviceToken.list",
-        parameters=[OrganizationListQuery],
+        parameters=[OrganizationListQuery, NamedQuery],
         responses=ServiceTokenAnswer(many=True),
     )
     def get(self, request: Request) -> Response:
         """The service tokens of an organization that are valid, oldest first."""
         organization_id = organization_asked_for(request)
         found = ServiceToken.objects.filter(organization_id=organization_id, deleted_at=None)
-        page = Page(request, found, by=["created_at", "id"])
+        page = Page(request, named(request, found), by=["created_at", "id"])
         return page.answer(ServiceTokenAnswer(page.rows, many=True).data)
 
 

@@ -248,6 +248,20 @@ def test_slashes_are_forgiven(api, application, path):
     assert api.post(path, body(application)).status_code == 201
 
 
+@pytest.mark.parametrize("shape", ["/{}", "/{}/", "//{}/", "/{}//"])
+def test_slashes_are_forgiven_whatever_the_method(api, application, shape):
+    subscription = make_subscription(application)
+    of = {"application_id": application.id}
+    assert api.get(shape.format("subscriptions"), **of).json()
+    one = shape.format(f"subscriptions//{subscription.pk}")
+    assert api.get(one).json()["subscription_id"] == str(subscription.pk)
+    fields = {"is_enabled": False, "event_types": [EVENT_TYPE], "labels": {"a": "b"}}
+    target = {"type": "http", "method": "POST", "url": "https://example.com/", "headers": {}}
+    assert api.put(one, {**of, **fields, "target": target}).json()["is_enabled"] is False
+    assert api.delete(one, **of).status_code == 204
+    assert api.get(shape.format("instance")).status_code == 200
+
+
 def test_wrong_methods_and_addresses_get_a_problem_document_too(api):
     problem(api.get("/event/"), 405, "MethodNotAllowed")
     problem(api.get("/nothing/here"), 404, "NotFound")

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
+from tenants.models import Application
 from tests.clients import ApiClient, as_application, as_organization
 from tests.factories import EVENT_TYPE, make_application
 
@@ -77,11 +78,54 @@ def everything():
         return found
 
 
-@pytest.mark.parametrize("kind", [as_application, as_organization], ids=["application", "organization"])
-def test_nobody_reads_or_changes_what_is_anothers(tenant, kind):
-    _, ids = tenant
-    stranger = make_application()
-    thief: ApiClient = kind(stranger if kind is as_application else stranger.organization)
+def a_stranger(_) -> tuple[ApiClient, Application]:
+    application = make_application()
+    return as_application(application), application
+
+
+def a_strangers_organization(_) -> tuple[ApiClient, Application]:
+    application = make_application()
+    return as_organization(application.organization), application
+
+
+def a_sibling(application) -> tuple[ApiClient, Application]:
+    """Another application of the same organization."""
+    sibling = make_application(organization=application.organization)
+    return as_application(sibling), sibling
+
+
+# Their bodies name one; of their lists, one is asked for by `application_id`.
+ABOUT_A_SUBSCRIPTION = {"/deliveries/ack/", "/deliveries/nack/", "/deliveries/extend/", "/deliveries/progress/"}
+THIEVES = [a_stranger, a_strangers_organization, a_sibling]
+
+
+@pytest.mark.parametrize("thieves", THIEVES)
+def test_whoever_names_an_application_of_their_own_gets_nothing_of_anothers(tenant, thieves):
+    """The ids in the address, and of what a body speaks of, are another's."""
+    victim, ids = tenant
+    thief, own = thieves(victim)
+    mine = {"application_id": own.id, "organization_id": own.organization_id}
+    before, answers = everything(), {}
+    for name, method, path in operations():
+        is_of_another = "{" in path and "{name}" not in path  # a name is their own
+        if not is_of_another and path not in ABOUT_A_SUBSCRIPTION:
+            continue
+        address = re.sub(r"\{(\w+)\}", lambda match: str(ids[match[1]]), path)
+        if method in {"get", "delete"}:
+            answer = getattr(thief, method)(address, **mine)
+        else:
+            answer = getattr(thief, method)(f"{address}?application_id={own.id}", body_for(ids) | mine)
+        answers[name] = answer.status_code
+    assert len(answers) > 45
+    let_in = {name: status for name, status in answers.items() if status not in {403, 404}}
+    assert let_in == {}
+    assert everything() == before
+
+
+@pytest.mark.parametrize("thieves", THIEVES)
+def test_nobody_reads_or_changes_what_is_anothers(tenant, thieves):
+    victim, ids = tenant
+    thief, _ = thieves(victim)
     before, answers = everything(), {}
     for name, method, path in operations():
         address = re.sub(r"\{(\w+)\}", lambda match: str(ids[match[1]]), path)
