@@ -49,9 +49,10 @@ def forget_lanes(*, now: datetime | None = None) -> int:
     while True:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
             cursor.execute(statement("forget_lanes"), {"before": before, "most": LANES_AT_A_TIME})
-            forgotten += cursor.rowcount
-            if cursor.rowcount < LANES_AT_A_TIME:
-                return forgotten
+            in_this_round = int(cursor.rowcount)
+        forgotten += in_this_round
+        if in_this_round < LANES_AT_A_TIME:
+            return forgotten
 
 
 def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:

@@ -240,6 +240,19 @@ def test_an_unreadable_retry_after_is_none(send, receiver, url, value):
     assert send(url).retry_after is None
 
 
+def test_nothing_of_one_tenants_request_goes_into_the_next(send, receiver, url):
+    """Handles and connections are used again; credentials, methods and bodies are not."""
+    secrets = [("Authorization", "Bearer secret"), ("Cookie", "a=b"), ("Content-Type", "text/secret")]
+    send(url, method="PUT", headers=secrets, body=b"secret", timeout_ms=30_000)
+    send(url, method="HEAD", headers=secrets)
+    send(url.replace("http://", "http://user:password@"), headers=secrets)
+    send(url, body=b"plain")
+    last = receiver.received[-1]
+    assert (last.method, last.body) == ("POST", "plain")
+    assert "secret" not in str(last.headers)
+    assert not {"authorization", "cookie"} & set(last.headers)
+
+
 def _connections_to(port):
     remote = f"{port:04X}"
     lines = Path("/proc/net/tcp").read_text().splitlines()[1:]

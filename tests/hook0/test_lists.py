@@ -26,7 +26,7 @@ ROWS = 3
 
 
 @pytest.fixture
-def organization(transactional_db, queue):
+def full(transactional_db, queue):
     """An organization with three of everything that is listed."""
     application = make_application()
     for name in ("a.b.c", "a.b.d", "a.b.e"):
@@ -55,9 +55,7 @@ def organization(transactional_db, queue):
     for letter in DeadLetter.objects.all()[:ROWS]:
         dead_letters.requeue(letter.pk, by=Operator("me"))
     assert RequestAttempt.objects.count() >= ROWS
-    organization = application.organization
-    organization.ids = {"application_id": application.id, "job_queue_id": jobs.id}
-    return organization
+    return application.organization, {"application_id": application.id, "job_queue_id": jobs.id}
 
 
 LISTS = {
@@ -80,13 +78,14 @@ LISTS = {
 
 
 @pytest.mark.parametrize("path", LISTS)
-def test_a_list_in_pages_is_the_list(organization, path):
+def test_a_list_in_pages_is_the_list(full, path):
+    organization, ids = full
     api, name = as_organization(organization), LISTS[path]
-    address = path.format(**organization.ids)
+    address = path.format(**ids)
     query = (
         {"organization_id": organization.id}
         if path in {"/applications/", "/service_token/"}
-        else {"application_id": organization.ids["application_id"]}
+        else {"application_id": ids["application_id"]}
     )
     whole = [row[name] for row in api.get(address, **query).json()]
     assert len(whole) == len(set(whole)) >= ROWS
@@ -124,8 +123,9 @@ def test_a_list_in_pages_is_the_list(organization, path):
         ("/operator_actions/", {"min_at": "2020-01-01T00:00:00Z"}, 3),
     ],
 )
-def test_a_list_is_narrowed_by_what_its_rows_are(organization, path, narrowed, some):
-    of = {"application_id": organization.ids["application_id"], "organization_id": organization.id}
+def test_a_list_is_narrowed_by_what_its_rows_are(full, path, narrowed, some):
+    organization, ids = full
+    of = {"application_id": ids["application_id"], "organization_id": organization.id}
     answer = as_organization(organization).get(path, **of, **narrowed)
     assert (answer.status_code, len(answer.json())) == (200, some), answer.content
 
