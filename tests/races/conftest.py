@@ -92,6 +92,12 @@ class Celery:
         """With its children, as a machine dies."""
         kill_group(self._running[name].pid)
 
+    def stop(self, name: str) -> None:
+        """As an operator does, and a deployment."""
+        process = self._running[name]
+        process.terminate()
+        process.wait(60)
+
     def end(self) -> None:
         self._ended.set()
         self._supervisor.join()

@@ -94,6 +94,22 @@ def test_the_same_holds_of_celery_whoever_dies_and_whatever_the_broker_forgets(a
     assert check(history) == []
 
 
+def test_a_worker_that_is_told_to_stop_leaves_nothing_to_be_sent_twice(arena):
+    application = arena.subscribe()
+    arena.receiver.calm = True
+    with arena.celery() as celery:
+        celery.wait_for_a_pump()
+        publishers = [arena.publish(application, seed=seed, seconds=6.0) for seed in range(PUBLISHERS)]
+        for _ in range(2):
+            time.sleep(2.0)
+            celery.stop("delivery")
+        wait_for(publishers)
+        history = arena.history(publishers, pending=arena.wait_until_quiet())
+    assert len(history.published) > 100
+    assert (repeats(history), [ending for ending in history.endings if ending.lost]) == (0, [])
+    assert check(history) == []
+
+
 @pytest.mark.parametrize(
     ("mutant", "broken"),
     [
