@@ -10,6 +10,14 @@ from delivery.statements import QUEUE, positional, statement
 LANES = 2_000
 READY = 50
 
+# What all deliveries are of.
+AN_EVENT = """
+INSERT INTO event (id, event_id, application_id, event_type, payload, payload_content_type, labels, metadata,
+                   occurred_at)
+SELECT 0, gen_random_uuid(), application_id, 'shop.order.paid', '{}', 'application/json', '{}', '{}', now()
+  FROM subscription WHERE id = %(subscription)s
+    ON CONFLICT DO NOTHING
+"""
 FILL_LANES = """
 -- One lane holds nearly all there is; the others a few each. Most are blocked, the rest wait for a retry hours ahead,
 -- but for the ready ones.
@@ -28,12 +36,12 @@ lane AS (
   RETURNING id, tail_seq
 )
 INSERT INTO request_attempt (id, event_id, subscription_id, lane_id, lane_seq, due_at)
-SELECT gen_random_uuid(), 1, %(subscription)s, lane.id, seq, now() FROM lane, generate_series(1, tail_seq) AS seq
+SELECT gen_random_uuid(), 0, %(subscription)s, lane.id, seq, now() FROM lane, generate_series(1, tail_seq) AS seq
 """
 FILL_LOOSE = """
 -- An enormous subscription with due work, retries far ahead at a higher priority, and work of a lower one.
 INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
-SELECT gen_random_uuid(), 1, %(subscription)s, CASE n %% 4 WHEN 0 THEN 150 WHEN 1 THEN 30 ELSE 100 END,
+SELECT gen_random_uuid(), 0, %(subscription)s, CASE n %% 4 WHEN 0 THEN 150 WHEN 1 THEN 30 ELSE 100 END,
        CASE n %% 4 WHEN 0 THEN now() + interval '1 day' ELSE now() - n * interval '1 ms' END
   FROM generate_series(1, %(pending)s) AS n
 """
@@ -83,6 +91,7 @@ def _literal(value) -> str:
 def fill(connection, sql: str, **parameters) -> None:
     connection.execute("SET lock_timeout = 0")
     connection.execute("TRUNCATE request_attempt, fifo_subscription_state")
+    connection.execute(AN_EVENT, parameters)
     connection.execute(sql, {**parameters, "lanes": LANES, "ready": READY})
     connection.execute("VACUUM ANALYZE request_attempt")
     connection.execute("VACUUM ANALYZE fifo_subscription_state")
@@ -98,7 +107,7 @@ def heads_of(connection) -> Explained:
         "SELECT id, head_seq FROM fifo_subscription_state WHERE phase = 1 AND ready_at <= now()"
     ).fetchall()
     assert len(lanes) == READY
-    return explain(
+    explained = explain(
         connection,
         "heads",
         lanes=[lane for lane, _ in lanes],
@@ -108,3 +117,5 @@ def heads_of(connection) -> Explained:
         timeouts=[15_000] * READY,
         due=["2026-01-01"] * READY,
     )
+    assert explained.plan["Actual Rows"] == READY
+    return explained

@@ -1,17 +1,35 @@
 """What a claim costs does not depend on what waits: EXPLAIN (ANALYZE, BUFFERS) at a thousand and at a million."""
 
 import json
+import uuid
 from collections.abc import Iterator
 
+import orjson
 import pytest
 
 from delivery.database import connect
+from delivery.outcome import Outcome
+from delivery.queue import Ended, Queue
+from delivery.retry import Decision
 from delivery.statements import statement
-from tests.factories import make_application, make_fifo, make_subscription
+from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription
 from tests.plans.explain import FILL_LANES, FILL_LOOSE, READY, claim_lanes, explain, fill, heads_of
 
 SMALL, LARGE = 1_000, 1_000_000
 POLL_PAGES = 10
+AN_INGEST = {
+    "event_type": EVENT_TYPE, "payload_content_type": "application/json", "labels": {"shop": "1"}, "metadata": {},
+    "occurred_at": "2026-01-01T00:00:00Z", "priority": 100,
+}  # fmt: skip
+FILL_SUBSCRIPTIONS = """
+-- Somebody else has many subscriptions to the same.
+INSERT INTO subscription
+SELECT s.*
+  FROM subscription AS one, generate_series(1, %(count)s) AS n,
+       LATERAL jsonb_populate_record(one, jsonb_build_object(
+         'id', gen_random_uuid(), 'application_id', %(of)s::text, 'description', n::text)) AS s
+ WHERE one.id = %(like)s
+"""
 
 
 @pytest.fixture
@@ -24,7 +42,7 @@ def connection(transactional_db) -> Iterator:
 
 def test_the_claim_of_lanes_costs_the_same_at_a_thousand_and_at_a_million(connection):
     subscription = make_fifo(make_application(), fifo_key="ordering_key").id
-    pages = {}
+    pages, records = {}, {}
     for pending in (SMALL, LARGE):
         fill(connection, FILL_LANES, pending=pending, subscription=subscription)
         claim, heads = claim_lanes(connection), heads_of(connection)
@@ -32,12 +50,28 @@ def test_the_claim_of_lanes_costs_the_same_at_a_thousand_and_at_a_million(connec
             assert not plan.read_whole() & {"fifo_subscription_state", "request_attempt"}
             assert plan.sorted_rows() == 0
         pages[pending] = claim.pages + heads.pages
+        recorded = record_lanes(connection)
+        assert not recorded.read_whole() & {"fifo_subscription_state", "request_attempt", "subscription"}
+        records[pending] = recorded.pages
+        assert idle_look(connection) <= POLL_PAGES
     assert pages[LARGE] <= 1.1 * pages[SMALL], pages
+    assert records[LARGE] <= 1.1 * records[SMALL], records
 
 
-def test_an_idle_look_at_blocked_and_waiting_lanes_touches_next_to_nothing(connection):
-    subscription = make_fifo(make_application(), fifo_key="ordering_key").id
-    fill(connection, FILL_LANES, pending=SMALL, subscription=subscription)
+def record_lanes(connection):
+    """Every lane that is ready has its head acknowledged; the pump stays with each."""
+    queue = Queue(lambda: connection, lease_margin=15.0, process="plans")
+    with connection.transaction(force_rollback=True):
+        ended = [Ended(each, Decision("done"), Outcome(None), stay=True) for each in queue.claim(READY)]
+        assert len(ended) == READY
+        results = orjson.dumps([Queue.result_of(each, process="plans", margin=15.0) for each in ended]).decode()
+        explained = explain(connection, "record_lanes", results=results)
+    assert explained.plan["Actual Rows"] == READY
+    return explained
+
+
+def idle_look(connection):
+    """The pages of a look while all lanes are blocked, or wait for later."""
     connection.execute(
         "UPDATE fifo_subscription_state SET ready_at = now() + interval '1 hour' WHERE phase = 1 AND ready_at <= now()"
     )
@@ -46,7 +80,28 @@ def test_an_idle_look_at_blocked_and_waiting_lanes_touches_next_to_nothing(conne
     subscriptions = explain(
         connection, "pick_subscriptions", pool=0, now=None, low="-infinity", share=50, subscriptions=50
     )
-    assert idle.pages + subscriptions.pages <= POLL_PAGES
+    return idle.pages + subscriptions.pages
+
+
+def test_an_event_costs_the_same_whatever_waits_and_however_many_others_subscribe(connection):
+    application = make_application()
+    subscription = make_fifo(application, fifo_key="ordering_key").id
+    others, pages = make_application(), {}
+    for pending, subscriptions in ((SMALL, 10), (LARGE, 20_000)):
+        fill(connection, FILL_LANES, pending=pending, subscription=subscription)
+        connection.execute(FILL_SUBSCRIPTIONS, {"like": subscription, "of": others.id, "count": subscriptions})
+        connection.execute("ANALYZE subscription")
+        connection.execute("VACUUM subscription")
+        new = [{**AN_INGEST, "event_id": str(uuid.uuid4()), "ordering_key": f"key {number}"} for number in range(READY)]
+        published = explain(
+            connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * READY,
+            application=application.id, stored=[], only=None, priority=None, apart=0,
+        )  # fmt: skip
+        assert published.plan["Actual Rows"] == READY
+        assert not published.read_whole() & {"fifo_subscription_state", "request_attempt", "subscription"}
+        pages[pending] = published.pages
+    # What is inserted goes into the indexes of all that waits: they are a level deeper, and no more.
+    assert pages[LARGE] <= pages[SMALL] + 5 * READY, pages
 
 
 def test_taking_from_a_subscription_without_order_does_not_walk_the_backlog(connection):
