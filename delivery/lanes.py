@@ -16,8 +16,10 @@ from django.db.models.functions import Now
 from delivery.audit import Operator, record
 from delivery.models import Lane, Phase, RequestAttempt
 from delivery.problems import LaneConflict
-from delivery.statements import statement
+from delivery.statements import run, statement
 from tenants.problems import NotFound
+
+CLEARED_AT_A_TIME = 5000
 
 
 def retry_head(lane_id: int, *, by: Operator) -> None:
@@ -34,6 +36,7 @@ def skip_head(lane_id: int, *, by: Operator) -> None:
     """Give the head up and go on with the next. It is kept as a dead letter."""
     with _acting_on(lane_id, "skip", by) as lane:
         _require_work(lane)
+        _bury_head(lane)
         _advance(lane, lane.head_seq + 1)
 
 
@@ -43,18 +46,29 @@ def skip_to(lane_id: int, number: int, *, by: Operator) -> int:
         if not lane.head_seq < number <= lane.tail_seq + 1:
             raise LaneConflict(f"The number must be from {lane.head_seq + 1} to {lane.tail_seq + 1}.")
         skipped = number - lane.head_seq
+        _bury_head(lane)
         _advance(lane, number)
+    clear(lane_id, keep=True)
     return skipped
 
 
 def purge(lane_id: int, *, by: Operator) -> int:
     """Throw away everything that waits; how many. Nothing is kept of it but the record of this."""
     with _acting_on(lane_id, "purge", by) as lane:
-        purged, _ = RequestAttempt.objects.filter(lane=lane).delete()
-        lane.head_seq = lane.tail_seq + 1
-        _forget_head(lane)
-        _settle(lane)
+        purged = lane.tail_seq + 1 - lane.head_seq
+        _advance(lane, lane.tail_seq + 1)
+    clear(lane_id, keep=False)
     return purged
+
+
+def clear(lane_id: int, *, keep: bool) -> None:
+    """Take away what the lane's head has passed, in short transactions; whether it is kept as dead letters.
+
+    The lane has gone on meanwhile: a million deliveries are passed at once, and taken away one batch after the other.
+    """
+    batch = {"lane": lane_id, "most": CLEARED_AT_A_TIME, "keep": keep}
+    while run("clear_lane", batch)[0][0] == CLEARED_AT_A_TIME:
+        pass
 
 
 def pause(lane_id: int, *, by: Operator) -> None:
@@ -112,12 +126,14 @@ def _require_work(lane: Lane) -> None:
         raise LaneConflict("Nothing waits in this lane.")
 
 
-def _advance(lane: Lane, head_seq: int) -> None:
-    """Move the head; what it passes is buried. The one place beside record_lanes.sql where a lane advances."""
+def _bury_head(lane: Lane) -> None:
+    """Keep it as a dead letter, with the tries that the lane has counted."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            statement("bury"), {"lane": lane.pk, "head": head_seq, "first": lane.head_seq, "tries": lane.tries}
-        )
+        cursor.execute(statement("bury"), {"lane": lane.pk, "number": lane.head_seq, "tries": lane.tries})
+
+
+def _advance(lane: Lane, head_seq: int) -> None:
+    """Move the head: the one place beside record_lanes.sql where a lane advances. `clear` takes away what it passes."""
     lane.head_seq = head_seq
     _forget_head(lane)
     _settle(lane)

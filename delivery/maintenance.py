@@ -8,11 +8,11 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Exists, F, OuterRef
 
-from delivery import hooks
+from delivery import hooks, lanes
 from delivery.audit import Operator, record
 from delivery.models import JobQueue, RunningPump, Tally
 from delivery.reconfigure import delete_all
-from delivery.statements import statement
+from delivery.statements import run, statement
 from delivery.tallies import SLOT
 from delivery.transactions import in_passing
 from subscriptions.models import Subscription
@@ -53,6 +53,14 @@ def forget_lanes(*, now: datetime | None = None) -> int:
         forgotten += in_this_round
         if in_this_round < LANES_AT_A_TIME:
             return forgotten
+
+
+def clear_lanes() -> int:
+    """Take away what lanes have passed where an operator's verb broke off; of how many lanes."""
+    uncleared = [lane_id for (lane_id,) in run("uncleared_lanes", {})]
+    for lane_id in uncleared:
+        lanes.clear(lane_id, keep=True)
+    return len(uncleared)
 
 
 def disable_failing(*, now: datetime | None = None) -> list[uuid.UUID]:

@@ -45,8 +45,9 @@ def forget_pumps() -> None:
 
 @shared_task
 def forget_lanes() -> None:
-    """Forget the lanes of keys that nothing comes for."""
+    """Forget the lanes of keys that nothing comes for, and clear those that a verb left uncleared."""
     maintenance.forget_lanes()
+    maintenance.clear_lanes()
 
 
 @shared_task

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from delivery import lanes
+from delivery import lanes, maintenance, reconfigure
 from delivery.attempt_ids import attempt_id
 from delivery.audit import Operator
 from delivery.models import AttemptLog, DeadLetter, Lane, OperatorAction, Phase, RequestAttempt
@@ -189,3 +189,33 @@ def test_all_blocked_lanes_of_a_subscription_are_retried_over_a_while(transactio
 def test_a_lane_that_is_not_there_is_not_found():
     with pytest.raises(NotFound):
         lanes.skip_head(4711, by=ME)
+
+
+@pytest.mark.parametrize(
+    ("verb", "kept"),
+    [(lambda lane: lanes.skip_to(lane, 5, by=ME), [1, 2, 3, 4]), (lambda lane: lanes.purge(lane, by=ME), [3])],
+    ids=["skip_to", "purge"],
+)
+def test_a_lane_goes_on_before_what_it_has_passed_is_taken_away(lane_in, open_connection, monkeypatch, verb, kept):
+    """Or a million deliveries would hold up their lane, and the publishers that wait for it."""
+    monkeypatch.setattr(lanes, "CLEARED_AT_A_TIME", 2)
+    (lane, _), somebody = lane_in("waiting"), open_connection()
+    with somebody.transaction():
+        somebody.execute("SELECT FROM request_attempt WHERE lane_seq = 3 FOR UPDATE")
+        assert verb(lane.id) == EVENTS
+        lane.refresh_from_db()
+        assert (lane.head_seq, lane.phase) == (5, Phase.EMPTY)
+        assert RequestAttempt.objects.get().lane_seq == 3
+    assert maintenance.clear_lanes() == 1
+    assert not RequestAttempt.objects.exists()
+    assert list(DeadLetter.objects.order_by("lane_seq").values_list("lane_seq", flat=True)) == kept
+    assert maintenance.clear_lanes() == 0
+
+
+def test_what_a_lane_has_passed_is_no_work_in_another_mode(lane_in, monkeypatch):
+    monkeypatch.setattr(lanes, "clear", lambda *_, **__: None)  # it broke off
+    lane, _ = lane_in("waiting")
+    lanes.skip_to(lane.id, 4, by=ME)
+    reconfigure.edit(lane.subscription_id, {"fifo_mode": False}, by=ME)
+    assert RequestAttempt.objects.get().lane is None
+    assert list(DeadLetter.objects.order_by("lane_seq").values_list("lane_seq", flat=True)) == [1, 2, 3]
