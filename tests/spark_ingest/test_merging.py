@@ -1,7 +1,9 @@
 """What breaks off in the middle, and what is done twice. Tasks are called here as Spark calls them, without Spark."""
 
 import threading
+import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import psycopg
@@ -100,6 +102,74 @@ def test_what_a_twin_of_a_task_has_copied_does_not_count(url, database, request_
     merged = merging.merge(url, load)
     assert (merged.rows_read, merged.rows_merged, merged.events_count) == (80, 80, 80)
     assert in_order(load.id) == [str(n) for n in range(80)]
+
+
+class LateTwin(threading.Thread):
+    """A twin of a task that Spark has not killed yet: it is in the middle of its copy until it is told to end."""
+
+    def __init__(self, url, load, numbers):
+        super().__init__(daemon=True)
+        self.may_end, self._arguments = threading.Event(), (url, load.staging, self._batches(numbers), RULES)
+        self.start()
+        self._wait_until(
+            url, "SELECT count(*) FROM pg_locks WHERE relation = to_regclass(%s) AND granted", load.staging
+        )
+
+    def run(self):
+        stage(*self._arguments, partition=0)
+
+    def _batches(self, numbers):
+        yield batch(numbers)
+        self.may_end.wait(60)
+
+    def outlast(self, url, commit, staging):
+        """Commit; as soon as that waits for the twin, or is through without, the twin ends."""
+        with ThreadPoolExecutor(1) as pool:
+            committed = pool.submit(commit)
+            waiting = "SELECT count(*) FROM pg_locks WHERE relation = to_regclass(%s) AND NOT granted"
+            self._wait_until(url, waiting, staging, or_else=committed.done)
+            self.may_end.set()
+            self.join(60)
+            committed.result(60)
+
+    def _wait_until(self, url, query, staging, or_else=lambda: False):
+        deadline = time.monotonic() + 60
+        with connect(url, purpose="test") as database:
+            while not (database.execute(query, [f'bulk_load_stage."{staging}"']).fetchone()[0] or or_else()):
+                assert time.monotonic() < deadline, query
+                time.sleep(0.01)
+
+
+def test_a_twin_that_ends_while_its_load_is_committed_does_not_count(url, database, request_):
+    load = loads.open_load(database, request_)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    twin = LateTwin(url, load, range(50))
+    twin.outlast(url, lambda: merging.close_staging(url, load, done), load.staging)
+    merged = merging.merge(url, load)
+    assert (merged.state, merged.rows_merged, merged.events_count) == ("ready", 50, 50)
+    assert in_order(load.id) == [str(n) for n in range(50)]
+
+
+def test_a_twin_that_begins_when_its_load_is_committed_is_refused(url, database, request_):
+    load = loads.open_load(database, request_)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    merging.close_staging(url, load, done)
+    with pytest.raises(psycopg.errors.CheckViolation, match="closed"):
+        stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)
+    assert merging.merge(url, load).rows_merged == 50
+
+
+def test_a_twin_that_ends_while_its_micro_batch_is_committed_does_not_count(url, database, application):
+    stream = loads.Request(load_id=uuid.uuid4(), application_id=application.id, is_stream=True)
+    load = loads.open_load(database, stream)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    twin = LateTwin(url, load, range(50))
+    twin.outlast(url, lambda: merging.merge_batch(url, load, done, 0), load.staging)
+    # One that comes later still is dropped with the next batch.
+    stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)
+    merging.merge_batch(url, load, [stage(url, load.staging, iter([batch(range(50, 60))]), RULES, partition=0)], 1)
+    after = loads.find(database, load.id)
+    assert (after.last_batch, after.rows_read, after.rows_merged, after.events_count) == (1, 60, 60, 60)
 
 
 def test_a_task_that_fails_has_copied_nothing(url, database, request_):
