@@ -26,7 +26,7 @@ CONNECTIONS = 3
 TRIES = 5
 # Where the application has none of the events, it is a fifth cheaper not to ask: so that is tried first.
 FAIL, SKIP = sql.SQL(""), sql.SQL("ON CONFLICT (application_id, event_id) DO NOTHING")
-LOST = "The server has crashed and lost the staged rows; nothing of the load is left. Run it again."
+LOST = "The server has crashed and lost the staged rows, so the load was taken away. Run it again."
 
 
 def total(staged: Iterable[Staged]) -> tuple[int, Counter[str]]:
@@ -92,8 +92,7 @@ def _plan(connection: Connection, load: Load) -> None:
 def _finish(connection: Connection, load: Load) -> Load:
     now = loads.find(connection, load.id)
     if now.rows_merged != now.rows_staged:
-        loads.give_up(connection, load, LOST)
-        raise StagingLost(LOST)
+        raise StagingLost(loads.give_up(connection, load, LOST))
     loads.finish(connection, load)
     return loads.find(connection, load.id)
 
