@@ -43,7 +43,7 @@ def start_session(name: str, *, master: str | None, conf: Mapping[str, str]) -> 
 
 
 def register(spark: SparkSession) -> None:
-    """Make our formats known to a session. The workers need psycopg and pyarrow; the package is sent to them."""
+    """Make our formats known to a session. The workers are sent the package; what it imports they have to have."""
     if PACKAGE.is_dir():  # not where it was sent as a zip already, by --py-files
         spark.sparkContext.addPyFile(str(_zipped()))
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")  # or the history would be read as a whole
