@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from py4j.protocol import Py4JError
-from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,13 +18,14 @@ from spark_ingest.problems import LoadProblem
 from spark_ingest.source import Hook0DataSource
 
 PACKAGE = Path(__file__).parent
+SUBMITTED = "PYSPARK_GATEWAY_PORT"  # where spark-submit has started a Java, which knows its master already
 
 
 def start_session(name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
     """The session of a job: on the cluster that is named, or that spark-submit names, or else on this machine."""
     provide_java()
     builder = SparkSession.builder.appName(name).config("spark.ui.showConsoleProgress", "false")
-    master = master or (None if SparkConf().get("spark.master") else "local[*]")
+    master = master or (None if SUBMITTED in os.environ else "local[*]")
     if master:
         builder = builder.master(master)
         if master.startswith("local"):  # the workers are this Python, and all of it stays on this machine
