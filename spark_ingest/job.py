@@ -56,7 +56,7 @@ def load(arguments: Arguments) -> Report:
         _tell("It is there already: nothing to do.")
         return _report(opened, folder, time.monotonic() - began)
     try:
-        with shown(spark, arguments.database_url, opened):
+        with shown(spark, arguments.database_url, opened, sys.stderr):
             if opened.state == "loading":
                 rows.rows.write.format("hook0").options(**options, run=str(opened.run)).mode("append").save()
             if folder:

@@ -1,7 +1,6 @@
 """What breaks off in the middle, and what is done twice. Tasks are called here as Spark calls them, without Spark."""
 
 import threading
-import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -24,6 +23,7 @@ from spark_ingest.staging import stage
 from tests.factories import EVENT_TYPE, make_fifo, publish
 from tests.spark_ingest.conftest import in_order, staging_tables
 from tests.spark_ingest.rows import BEGAN, an_event
+from tests.spark_ingest.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
@@ -106,13 +106,6 @@ def test_what_a_twin_of_a_task_has_copied_does_not_count(url, database, request_
     merged = merging.merge(url, load)
     assert (merged.rows_read, merged.rows_merged, merged.events_count) == (80, 80, 80)
     assert in_order(load.id) == [str(n) for n in range(80)]
-
-
-def wait_until(holds):
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def is_waiting_for_a_lock(database, purpose):
