@@ -11,7 +11,7 @@ from spark_ingest.arguments import read_arguments
 from spark_ingest.explaining import explain
 from spark_ingest.job import abandon, load
 from spark_ingest.problems import LoadProblem
-from spark_ingest.report import as_json, as_table
+from spark_ingest.report import as_json, as_table, what_is_left
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -20,8 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = read_arguments(argv)
     try:
         if arguments.abandon:
-            abandon(arguments.database_url, arguments.abandon)
-            sys.stdout.write(f"Nothing of the load {arguments.abandon} is left.\n")
+            sys.stdout.write(f"{what_is_left(abandon(arguments.database_url, arguments.abandon))}\n")
             return 0
         report = load(arguments)
     except KeyboardInterrupt:

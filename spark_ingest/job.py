@@ -56,7 +56,7 @@ def load(arguments: Arguments) -> Report:
         _tell("It is there already: nothing to do.")
         return _report(opened, folder, time.monotonic() - began)
     try:
-        with shown(spark, arguments.database_url, opened):
+        with shown(spark, arguments.database_url, opened, sys.stderr):
             if opened.state == "loading":
                 rows.rows.write.format("hook0").options(**options, run=str(opened.run)).mode("append").save()
             if folder:
@@ -69,11 +69,11 @@ def load(arguments: Arguments) -> Report:
     return _report(loaded, folder, time.monotonic() - began)
 
 
-def abandon(database_url: str, load_id: uuid.UUID) -> None:
+def abandon(database_url: str, load_id: uuid.UUID) -> Load:
     """Take away what a load has brought that is not all there."""
     with connect(database_url, purpose="abandon") as connection:
         loads.require_tables(connection)
-        loads.abandon(connection, load_id)
+        return loads.abandon(connection, load_id)
 
 
 def _set_aside(arguments: Arguments, opened: Load, rows: Input, rules: Rules, folder: str) -> None:

@@ -113,15 +113,31 @@ def say(connection: Connection, load: Load, stage: str, *, progress: int | None 
     connection.execute(statement("say"), {"load": load.id, "run": load.run, "stage": stage, "progress": progress})
 
 
-def give_up(connection: Connection, load: Load, why: str) -> None:
-    """Nothing of it stays. Events go in the chunks they came in, the last first, so that it may be called again."""
-    while True:
-        with connection.transaction():
-            if not connection.execute(statement("take_away"), {"load": load.id, "run": load.run}).fetchone():
-                break
+def give_up(connection: Connection, load: Load, why: str) -> str:
+    """Nothing of it stays, but events that somebody has replayed meanwhile; why, and how many those are.
+
+    Events go in the chunks they came in, the last first, so that it may be called again.
+    """
+    while _take_chunk_away(connection, load):
+        pass
     with connection.transaction():
+        kept = find(connection, load.id, lock=True).events_count
+        why += f" Events of it that stay, because they were replayed: {kept:,}." if kept else ""
         change(connection, load, "fail_load", {"error": why})
         _drop(connection, load.staging)
+    return why
+
+
+def _take_chunk_away(connection: Connection, load: Load) -> bool:
+    with connection.transaction():
+        taken = connection.execute(statement("take_chunk_away"), {"load": load.id, "run": load.run}).fetchone()
+        if taken is None:
+            return False
+        events = {"events": taken[0]}
+        connection.execute(statement("lock_events"), events)
+        gone = connection.execute(statement("delete_events"), events).rowcount
+        change(connection, load, "count_deleted", {"gone": gone})
+    return True
 
 
 def abort(connection: Connection, load: Load, why: str) -> None:

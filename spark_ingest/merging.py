@@ -26,7 +26,7 @@ CONNECTIONS = 3
 TRIES = 5
 # Where the application has none of the events, it is a fifth cheaper not to ask: so that is tried first.
 FAIL, SKIP = sql.SQL(""), sql.SQL("ON CONFLICT (application_id, event_id) DO NOTHING")
-LOST = "The server has crashed and lost the staged rows; nothing of the load is left. Run it again."
+LOST = "The server has crashed and lost the staged rows, so the load was taken away. Run it again."
 
 
 def total(staged: Iterable[Staged]) -> tuple[int, Counter[str]]:
@@ -36,11 +36,12 @@ def total(staged: Iterable[Staged]) -> tuple[int, Counter[str]]:
 
 
 def close_staging(url: str, load: Load, staged: list[Staged]) -> None:
-    """All tasks are through: what counts of their rows is what will be merged."""
+    """All tasks are through: what counts of their rows is what will be merged. A twin that is late is refused."""
     rows, refused = total(staged)
     with connect(url, purpose="commit") as connection, connection.transaction():
-        _drop_uncommitted(connection, load, staged)
         loads.start_merging(connection, load, rows_read=rows, quarantined=refused)
+        connection.execute(statement("close_staging", load.staging))
+        _drop_uncommitted(connection, load, staged)
 
 
 def merge(url: str, load: Load) -> Load:
@@ -57,6 +58,7 @@ def merge_batch(url: str, load: Load, staged: list[Staged], batch: int) -> None:
     rows, refused = total(staged)
     with connect(url, purpose=f"batch {batch}") as connection, connection.transaction():
         before = loads.find(connection, load.id, lock=True)
+        connection.execute(statement("lock_staging", load.staging))
         _drop_uncommitted(connection, load, staged)
         if before.last_batch is None or batch > before.last_batch:
             _plan_chunks(connection, load, first=before.chunks)
@@ -90,8 +92,7 @@ def _plan(connection: Connection, load: Load) -> None:
 def _finish(connection: Connection, load: Load) -> Load:
     now = loads.find(connection, load.id)
     if now.rows_merged != now.rows_staged:
-        loads.give_up(connection, load, LOST)
-        raise StagingLost(LOST)
+        raise StagingLost(loads.give_up(connection, load, LOST))
     loads.finish(connection, load)
     return loads.find(connection, load.id)
 

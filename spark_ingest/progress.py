@@ -1,6 +1,5 @@
 """How far a load is: a line in the terminal, and the load's row for everybody else."""
 
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ SECONDS = 0.5
 
 
 @contextmanager
-def shown(spark: SparkSession, url: str, load: Load, out: TextIO = sys.stderr) -> Iterator[None]:
+def shown(spark: SparkSession, url: str, load: Load, out: TextIO) -> Iterator[None]:
     """Show it for as long as the block lasts. It is for looking at: where it fails, the load goes on without."""
     over = threading.Event()
     watcher = threading.Thread(target=_watch, args=(spark, url, load, out, over), daemon=True)

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from spark_ingest.loads import Load
+
 
 @dataclass(frozen=True)
 class Report:
@@ -17,6 +19,12 @@ class Report:
     quarantine: str | None
     seconds: float
     rows_per_second: float
+
+
+def what_is_left(abandoned: Load) -> str:
+    if abandoned.state != "failed" or not abandoned.events_count:
+        return f"Nothing of the load {abandoned.id} is left."
+    return f"Of the load {abandoned.id}, these events stay, because they were replayed: {abandoned.events_count:,}."
 
 
 def as_json(report: Report) -> str:

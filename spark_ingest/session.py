@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from py4j.protocol import Py4JError
-from pyspark import SparkConf
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -19,13 +18,14 @@ from spark_ingest.problems import LoadProblem
 from spark_ingest.source import Hook0DataSource
 
 PACKAGE = Path(__file__).parent
+SUBMITTED = "PYSPARK_GATEWAY_PORT"  # where spark-submit has started a Java, which knows its master already
 
 
 def start_session(name: str, *, master: str | None, conf: Mapping[str, str]) -> SparkSession:
     """The session of a job: on the cluster that is named, or that spark-submit names, or else on this machine."""
     provide_java()
     builder = SparkSession.builder.appName(name).config("spark.ui.showConsoleProgress", "false")
-    master = master or (None if SparkConf().get("spark.master") else "local[*]")
+    master = master or (None if SUBMITTED in os.environ else "local[*]")
     if master:
         builder = builder.master(master)
         if master.startswith("local"):  # the workers are this Python, and all of it stays on this machine
@@ -43,7 +43,7 @@ def start_session(name: str, *, master: str | None, conf: Mapping[str, str]) -> 
 
 
 def register(spark: SparkSession) -> None:
-    """Make our formats known to a session. The workers need psycopg and pyarrow; the package is sent to them."""
+    """Make our formats known to a session. The workers are sent the package; what it imports they have to have."""
     if PACKAGE.is_dir():  # not where it was sent as a zip already, by --py-files
         spark.sparkContext.addPyFile(str(_zipped()))
     spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")  # or the history would be read as a whole

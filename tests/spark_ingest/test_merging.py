@@ -2,22 +2,28 @@
 
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import psycopg
 import pyarrow as pa
 import pytest
+from django.db import transaction
 
+from delivery.dispatch import dispatch_again
+from delivery.models import RequestAttempt
 from events.models import BulkLoad, BulkLoadChunk, Event
 from spark_ingest import loads, merging
+from spark_ingest.__main__ import main
 from spark_ingest.database import connect
 from spark_ingest.layout import Layout
 from spark_ingest.problems import LoadProblem, Overtaken, StagingLost
 from spark_ingest.reading import Rules
 from spark_ingest.staging import stage
-from tests.factories import EVENT_TYPE, publish
+from tests.factories import EVENT_TYPE, make_fifo, publish
 from tests.spark_ingest.conftest import in_order, staging_tables
 from tests.spark_ingest.rows import BEGAN, an_event
+from tests.spark_ingest.waiting import wait_until
 
 pytestmark = pytest.mark.usefixtures("small_chunks")
 
@@ -102,6 +108,71 @@ def test_what_a_twin_of_a_task_has_copied_does_not_count(url, database, request_
     assert in_order(load.id) == [str(n) for n in range(80)]
 
 
+def is_waiting_for_a_lock(database, purpose):
+    waiting = "SELECT FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
+    return database.execute(waiting, [f"hook0 bulk load: {purpose}"]).rowcount == 1
+
+
+class LateTwin(threading.Thread):
+    """A twin of a task that Spark has not killed yet: it is in the middle of its copy until it is told to end."""
+
+    def __init__(self, url, load, numbers):
+        super().__init__(daemon=True)
+        self._arguments = (url, load.staging, self._batches(numbers), RULES)
+        self.has_begun, self._may_end = threading.Event(), threading.Event()
+        self.start()
+        assert self.has_begun.wait(60)
+
+    def run(self):
+        stage(*self._arguments, partition=0)
+
+    def _batches(self, numbers):
+        yield batch(numbers)
+        self.has_begun.set()
+        self._may_end.wait(60)
+
+    def outlast(self, database, commit, purpose):
+        """Commit; as soon as that waits for the twin, or is through without, the twin ends."""
+        with ThreadPoolExecutor(1) as pool:
+            committed = pool.submit(commit)
+            wait_until(lambda: committed.done() or is_waiting_for_a_lock(database, purpose))
+            self._may_end.set()
+            self.join(60)
+            committed.result(60)
+
+
+def test_a_twin_that_ends_while_its_load_is_committed_does_not_count(url, database, request_):
+    load = loads.open_load(database, request_)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    twin = LateTwin(url, load, range(50))
+    twin.outlast(database, lambda: merging.close_staging(url, load, done), "commit")
+    merged = merging.merge(url, load)
+    assert (merged.state, merged.rows_merged, merged.events_count) == ("ready", 50, 50)
+    assert in_order(load.id) == [str(n) for n in range(50)]
+
+
+def test_a_twin_that_begins_when_its_load_is_committed_is_refused(url, database, request_):
+    load = loads.open_load(database, request_)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    merging.close_staging(url, load, done)
+    with pytest.raises(psycopg.errors.CheckViolation, match="closed"):
+        stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)
+    assert merging.merge(url, load).rows_merged == 50
+
+
+def test_a_twin_that_ends_while_its_micro_batch_is_committed_does_not_count(url, database, application):
+    stream = loads.Request(load_id=uuid.uuid4(), application_id=application.id, is_stream=True)
+    load = loads.open_load(database, stream)
+    done = [stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)]
+    twin = LateTwin(url, load, range(50))
+    twin.outlast(database, lambda: merging.merge_batch(url, load, done, 0), "batch 0")
+    # One that comes later still is dropped with the next batch.
+    stage(url, load.staging, iter([batch(range(50))]), RULES, partition=0)
+    merging.merge_batch(url, load, [stage(url, load.staging, iter([batch(range(50, 60))]), RULES, partition=0)], 1)
+    after = loads.find(database, load.id)
+    assert (after.last_batch, after.rows_read, after.rows_merged, after.events_count) == (1, 60, 60, 60)
+
+
 def test_a_task_that_fails_has_copied_nothing(url, database, request_):
     load = loads.open_load(database, request_)
 
@@ -158,6 +229,36 @@ def test_an_event_that_comes_in_meanwhile_is_not_added_and_not_taken_away(
     loads.abandon(database, staged.id)
     assert Event.objects.count() == 1
     assert (BulkLoad.objects.get().state, staging_tables()) == ("failed", 0)
+
+
+def test_an_event_that_is_replayed_while_its_load_is_taken_away_stays_and_is_said_to(
+    monkeypatch, application, url, database, request_, staged, capsys
+):
+    make_fifo(application)
+    with monkeypatch.context() as patch:
+        break_after(patch, 2)
+        with pytest.raises(RuntimeError):
+            merging.merge(url, staged)
+    before, event = Event.objects.count(), Event.objects.order_by("id")[2]
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            dispatch_again(event.pk)
+            abandoned = pool.submit(main, ["--abandon", str(staged.id), "--database-url", url])
+            wait_until(lambda: abandoned.done() or is_waiting_for_a_lock(database, "abandon"))
+        assert abandoned.result(60) == 0
+    assert RequestAttempt.objects.get().event_id == event.pk
+    assert before > 1
+    assert Event.objects.get().pk == event.pk
+    load = BulkLoad.objects.get()
+    assert (load.state, load.events_count, load.rows_duplicate) == ("failed", 1, 0)
+    assert load.error == "It was abandoned. Events of it that stay, because they were replayed: 1."
+    assert capsys.readouterr().out.endswith("these events stay, because they were replayed: 1.\n")
+
+    # Run again, the load brings the others: an event with an id of its own is not added twice.
+    again = loads.open_load(database, request_)
+    merging.close_staging(url, again, [stage(url, again.staging, iter([batch(range(100))]), RULES, partition=0)])
+    merged = merging.merge(url, again)
+    assert (merged.state, merged.events_count, Event.objects.count()) == ("ready", 99, 100)
 
 
 def test_what_is_loaded_or_cancelled_is_neither_abandoned_nor_begun_again(url, database, request_, staged):
