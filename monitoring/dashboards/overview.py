@@ -37,7 +37,7 @@ OVERVIEW = Dashboard(
             "the circuits on the Workers dashboard say which.",
             "s",
             {"oldest": "max(hook0_oldest_undelivered_seconds)"},
-            "/delivery/requestattempt/?o=6",
+            "/delivery/requestattempt/",
             kind="stat",
             width=6,
             warn=86_400,
@@ -87,7 +87,7 @@ OVERVIEW = Dashboard(
                 "{{error}}": 'sum by (error) (rate(hook0_delivery_tries_total{error!="none"}[$__rate_interval])) '
                 "or on () vector(0)"
             },
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
             stacked=True,
         ),
         Panel(
@@ -100,7 +100,7 @@ OVERVIEW = Dashboard(
                 "1 h": "hook0:tries_error_ratio:rate1h / 0.01",
                 "6 h": "hook0:tries_error_ratio:rate6h / 0.01",
             },
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
             warn=14.4,
         ),
         Panel(

@@ -73,7 +73,7 @@ WORKERS = Dashboard(
             "Tries per second that will come again. They go on by themselves.",
             "cps",
             {"retries": 'sum(rate(hook0_delivery_tries_total{verdict="retry"}[$__rate_interval])) or vector(0)'},
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
         ),
         Panel(
             "Do pumps get lost?",
@@ -82,7 +82,7 @@ WORKERS = Dashboard(
             "log.",
             "short",
             {"expired": "sum(increase(hook0_leases_expired_total[10m]))"},
-            "/delivery/attemptlog/?error_name__exact=E_WORKER_LOST",
+            "/delivery/attemptlog/?error_name=E_WORKER_LOST",
             warn=1,
         ),
         Panel(
@@ -118,7 +118,7 @@ WORKERS = Dashboard(
             "Jobs that are not over, by state, of all queues. RUNNING at 0 with jobs that wait: no worker is there.",
             "short",
             {"{{state}}": "sum by (state) (max by (job_queue_id, state) (hook0_queue_jobs))"},
-            "/delivery/storedjob/",
+            "/delivery/jobqueue/",
             stacked=True,
         ),
         Panel(
@@ -126,7 +126,7 @@ WORKERS = Dashboard(
             "By queue. They wait until somebody retries or deletes them.",
             "short",
             {"{{job_queue_id}}": 'max by (job_queue_id) (hook0_queue_jobs{state="EXHAUSTED"})'},
-            "/delivery/storedjob/?status__exact=EXHAUSTED",
+            "/delivery/jobqueue/",
         ),
         Panel(
             "Does the clock go?",
