@@ -225,6 +225,23 @@ def test_a_snapshot_is_taken_once_an_interval_whoever_asks(db):
     assert snapshot.keep_fresh()
 
 
+@pytest.mark.parametrize(("seconds", "pause"), [(0.01, 5.0), (1.0, 20.0), (6.0, 90.0), (60.0, 90.0)])
+def test_a_look_that_takes_long_is_not_repeated_soon_but_before_it_is_too_old_to_be_shown(seconds, pause):
+    assert snapshot.pause_after(seconds) == pause
+    assert pause + snapshot.STATEMENT_SECONDS < STALE_SECONDS
+
+
+def test_a_look_that_never_ends_is_given_up_and_not_begun_anew_at_once(db, monkeypatch, caplog):
+    monkeypatch.setattr(snapshot, "STATEMENT_SECONDS", 0.05)
+    monkeypatch.setattr(snapshot, "statement", lambda *_: "SELECT pg_sleep(60)")
+    tables = TableCollector()
+    tables.look()
+    (said,) = caplog.messages
+    assert said == "The tables were not looked at: lanes took more than 0.05 s"
+    assert Snapshot.objects.filter(next_at__gt=Now() + timedelta(seconds=60)).exists()
+    assert scrape(tables)["hook0_database_up"] == 1  # it answers
+
+
 def test_who_comes_while_another_takes_it_does_not_wait(db):
     snapshot.keep_fresh()
     Snapshot.objects.update(next_at=Now() - timedelta(seconds=1))
