@@ -12,6 +12,7 @@ from datetime import datetime
 from django.conf import settings
 from prometheus_client import Counter, Histogram
 
+from delivery.outcome import ERRORS
 from delivery.queue import Ended
 from monitoring.histograms import observe_all
 from monitoring.own_series import OwnSeries
@@ -64,7 +65,20 @@ RECORD_SIZE = Histogram("hook0_record_batch_size", "Ends of tries that were writ
 EXPIRED = Counter("hook0_leases_expired_total", "Leases of pumps that did not come back in time.")
 JOBS = Counter("hook0_jobs_total", "Rounds of the jobs on the clock, by result.", ["task", "result"])
 
+ENDS = {"done": ["none"], "cancel": ["none"], "retry": ERRORS, "dead": ERRORS, "block": ERRORS}
+
 own_series = OwnSeries(settings.METRICS_DIR, most=settings.METRICS_SUBSCRIPTIONS)
+
+
+def begin_at_zero() -> None:
+    """Show ends of tries before there are any: Prometheus sees no increase from nothing to the first burst."""
+    for order in ("fifo", "none"):
+        for verdict, errors in ENDS.items():
+            for error in errors:
+                TRIES.labels(verdict, error, order)
+
+
+begin_at_zero()
 
 
 def count_ingested(route: str, fates: Iterable[str]) -> None:

@@ -1,15 +1,20 @@
 """What pumps and the API count, against what they did."""
 
+import os
+import subprocess
+import sys
 import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.conf import settings
 from django.db.models import Count
 from django.test import Client
 from prometheus_client import REGISTRY, CollectorRegistry, Histogram
 
 from delivery import maintenance
 from delivery.models import AttemptLog
+from delivery.outcome import ERRORS
 from delivery.pump import Pump
 from hook0.receiver import Behaviour
 from monitoring.histograms import observe_all
@@ -51,6 +56,30 @@ def test_tries_are_counted_by_what_became_of_them_as_the_log_has_them(since, app
     assert since("hook0_record_batch_size_sum") == 6
     assert since("hook0_record_duration_seconds_count") == since("hook0_record_batch_size_count") > 0
     assert since("fifo_subscription_blocked_duration_seconds_count", subscription_id=OTHER) == 3
+
+
+def test_tries_that_fail_are_there_before_the_first_of_them():
+    """A burst that makes its series would be no increase to Prometheus."""
+    program = (
+        "import django; django.setup()\n"
+        "from prometheus_client import REGISTRY, generate_latest\n"
+        "print(generate_latest(REGISTRY).decode())"
+    )
+    environment = {name: text for name, text in os.environ.items() if name != "PROMETHEUS_MULTIPROC_DIR"}
+    told = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=settings.BASE_DIR,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    lines = [line for line in told.splitlines() if line.startswith("hook0_delivery_tries_total{")]
+    assert {line.rpartition(" ")[2] for line in lines} == {"0.0"}
+    for error in ERRORS:
+        for order in ("fifo", "none"):
+            wanted = {'verdict="dead"', f'error="{error}"', f'order="{order}"'}
+            assert any(all(label in line for label in wanted) for line in lines), wanted
 
 
 @pytest.mark.django_db(transaction=True)
