@@ -15,6 +15,7 @@ GAUGES = {
     "hook0_pumps": "Pumps that have given a sign of life, by the workers whose work they do.",
     "hook0_worker_pumps": "Pumps that have given a sign of life, by the name they were started with.",
     "hook0_oldest_due_seconds": "For how long the oldest due work of these workers has waited for a pump.",
+    "hook0_consumer_oldest_due_seconds": "For how long the oldest that consumers could fetch has waited for them.",
     "hook0_circuits": "Subscriptions whose circuit is not closed.",
     "hook0_bulk_loads": "Bulk loads, by state.",
     "hook0_bulk_load_loaded_ratio": "How much of a bulk load is in the database.",

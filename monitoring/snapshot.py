@@ -27,8 +27,8 @@ logger = logging.getLogger(__name__)
 
 SQL = Path(__file__).parent / "sql"
 STATEMENTS = (
-    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "workers", "circuits", "jobs", "job_queues",
-    "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
+    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "consumers", "workers", "circuits", "jobs",
+    "job_queues", "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
 )  # fmt: skip
 INTERVAL_SECONDS = 5.0
 SHARE = 20

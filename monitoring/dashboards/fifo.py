@@ -101,13 +101,14 @@ FIFO = Dashboard(
         ),
         Panel(
             "How late are ordered webhooks?",
-            "From the receipt of an event to its acknowledgement, in FIFO subscriptions alone.",
+            "From the receipt of an event to its acknowledgement, in FIFO subscriptions alone, without replays and "
+            "bulk loads.",
             "s",
-            {
-                f"p{share * 100:g}": f"histogram_quantile({share}, sum by (le) "
-                '(rate(hook0_delivery_duration_seconds_bucket{order="fifo"}[$__rate_interval])))'
-                for share in (0.5, 0.95, 0.99)
-            },
+            quantiles(
+                "hook0_delivery_duration_seconds",
+                *(0.5, 0.95, 0.99),
+                where='{order="fifo", origin="live", target="http"}',
+            ),
             "/delivery/attemptlog/",
         ),
     ],

@@ -81,7 +81,7 @@ WORKERS = Dashboard(
             "into its "
             "log.",
             "short",
-            {"expired": "sum(increase(hook0_leases_expired_total[10m]))"},
+            {"expired": 'sum(increase(hook0_leases_expired_total{holder="pump"}[10m]))'},
             "/delivery/attemptlog/?error_name=E_WORKER_LOST",
             warn=1,
         ),
@@ -101,6 +101,15 @@ WORKERS = Dashboard(
             "short",
             {"dead letters": "max(hook0_dead_letters)"},
             "/delivery/deadletter/",
+        ),
+        Panel(
+            "Do consumers that pull ask?",
+            "For how long the oldest that one could fetch has waited, by whether it has an order. Ever growing: nobody "
+            "asks; tell the owner of the subscription.",
+            "s",
+            {"order: {{order}}": "max by (order) (hook0_consumer_oldest_due_seconds)"},
+            "/subscriptions/subscription/",
+            warn=3600,
         ),
         Panel(
             "Do job queues have workers?",

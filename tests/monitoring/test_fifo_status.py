@@ -92,6 +92,16 @@ def test_lanes_are_shown_by_why_they_are_held_longest_first(failing):
     assert [lane.why for lane in held_lanes(subscription=paused.id)] == ["paused"]
 
 
+def test_a_lane_that_is_pulled_waits_for_a_consumer_and_for_no_pump(application, caplog):
+    subscription = make_fifo(application, target_type="pull", url="")
+    publish(application)
+    Lane.objects.update(ready_at=Now() - timedelta(minutes=5))
+    assert [(lane.subscription_id, lane.why) for lane in held_lanes()] == [(subscription.id, "no consumer asks")]
+    assert fifo_log.report_held_lanes() == 1
+    (said,) = caplog.messages
+    assert said.startswith(f"[FIFO] Subscription {subscription.id} has waited for a consumer for 30")
+
+
 def test_the_retries_are_counted_against_the_subscriptions_own_policy(receiver, pump):
     receiver.behaviours["/fails"] = Behaviour(status=500)
     subscription = make_fifo(

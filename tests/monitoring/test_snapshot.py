@@ -21,7 +21,7 @@ from events.models import BulkLoad
 from monitoring import gauges, snapshot
 from monitoring.models import JobRound, Snapshot
 from monitoring.tables import STALE_SECONDS, TableCollector
-from subscriptions.models import Worker
+from subscriptions.models import Subscription, SubscriptionState, Worker
 from tests.factories import make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -143,6 +143,26 @@ def test_a_worker_that_has_stopped_shows_as_no_pump_and_as_work_that_is_due(appl
     with connection.cursor() as cursor:
         cursor.execute("UPDATE running_pump SET seen_at = now() - interval '1 min'")
     assert taken("hook0_pumps") == {("everybody",): 0, ("tokyo",): 0}
+
+
+@pytest.mark.parametrize(("make", "order"), [(make_subscription, "none"), (make_fifo, "fifo")])
+def test_what_no_consumer_asks_for_is_as_old_as_it_has_been_due(application, make, order):
+    for shop in "123":  # each has a pool of its own
+        make(application, labels={"shop": shop}, target_type="pull", url="")
+        publish(application, labels={"shop": shop})
+    waited = taken("hook0_consumer_oldest_due_seconds")
+    assert waited.keys() == {("fifo",), ("none",)}
+    assert max(waited.values()) < 60
+    due = Lane if order == "fifo" else SubscriptionState
+    oldest = due.objects.order_by("pool")[1]
+    due.objects.filter(pool=oldest.pool).update(ready_at=Now() - timedelta(hours=2))
+    waited = taken("hook0_consumer_oldest_due_seconds")
+    assert waited.pop((order,)) == pytest.approx(7200, abs=60)
+    assert max(waited.values()) < 60
+    assert taken("hook0_oldest_due_seconds")["everybody",] == 0
+    Subscription.objects.filter(pk=oldest.subscription_id).update(is_paused=True)
+    if order == "none":  # a lane that is paused does not wait; a state goes on to
+        assert taken("hook0_consumer_oldest_due_seconds")["none",] < 60
 
 
 def test_a_public_worker_counts_for_everybody_and_for_its_own(application, open_connection, queue):

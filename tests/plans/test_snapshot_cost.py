@@ -79,7 +79,7 @@ SELECT q.id, 'job ' || n, 'INITIAL_PENDING', '', '', '{}', true, 100 FROM job_qu
 def test_jobs_are_counted_up_to_an_amount_however_many_queues_there_are(transactional_db):
     queues, jobs, counted = 50, 400, 2_000
     with connection.cursor() as cursor:
-        given = {"application": make_application().id, "queues": queues, "jobs": jobs}
+        given: dict[str, Any] = {"application": make_application().id, "queues": queues, "jobs": jobs}
         for part in FILL_JOBS.split(";"):
             cursor.execute(part, given)
         cursor.execute("VACUUM ANALYZE job")
