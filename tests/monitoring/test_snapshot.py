@@ -145,6 +145,20 @@ def test_a_worker_that_has_stopped_shows_as_no_pump_and_as_work_that_is_due(appl
     assert taken("hook0_pumps") == {("everybody",): 0, ("tokyo",): 0}
 
 
+def test_pools_are_no_more_than_asked_for_and_those_that_wait_are_among_them(application, queue, settings):
+    settings.METRICS_SUBSCRIPTIONS = 2
+    workers = [Worker.objects.create(name=name) for name in ("kyoto", "osaka", "tokyo")]
+    for number, worker in enumerate(workers):
+        subscription = make_fifo(application, dedicated_workers=[worker], labels={"shop": str(number)})
+        publish(application, labels=subscription.labels)
+        Lane.objects.filter(subscription=subscription).update(ready_at=Now() - timedelta(minutes=1 + number))
+    queue.give_sign_of_life()
+    assert taken("hook0_pumps") == {("everybody",): 1, ("tokyo",): 0, ("other",): 0}
+    due = taken("hook0_oldest_due_seconds")
+    assert due["tokyo",] == pytest.approx(180, abs=30)
+    assert due["other",] == pytest.approx(120, abs=30)
+
+
 @pytest.mark.parametrize(("make", "order"), [(make_subscription, "none"), (make_fifo, "fifo")])
 def test_what_no_consumer_asks_for_is_as_old_as_it_has_been_due(application, make, order):
     for shop in "123":  # each has a pool of its own
