@@ -32,6 +32,7 @@ class Claimed:
     payload: bytes
     payload_content_type: str
     received_at: datetime
+    deliver_at: datetime | None  # its sender wants it no sooner
     backoff_schedule: Sequence[int] | None
     traceparent: str | None
     tracestate: str | None

@@ -8,8 +8,8 @@ from delivery.queue import Ended
 on_claimed: list[Callable[[int, float], None]] = []
 # What was written down in one batch, and the seconds that took.
 on_recorded: list[Callable[[Sequence[Ended], float], None]] = []
-# How many leases had expired.
-on_reaped: list[Callable[[int], None]] = []
+# How many leases had expired: of pumps, and of consumers that pull.
+on_reaped: list[Callable[[int, int], None]] = []
 
 
 def claimed(leases: int, seconds: float) -> None:
@@ -22,6 +22,6 @@ def recorded(ended: Sequence[Ended], seconds: float) -> None:
         listen(ended, seconds)
 
 
-def reaped(leases: int) -> None:
+def reaped(of_pumps: int, of_consumers: int) -> None:
     for listen in on_reaped:
-        listen(leases)
+        listen(of_pumps, of_consumers)

@@ -22,18 +22,22 @@ logger = logging.getLogger(__name__)
 PARTITIONS_AHEAD = 7
 LANE_KEPT = timedelta(days=30)
 LANES_AT_A_TIME = 5000
+NAMED = 10  # subscriptions in a line of the log
 
 
 def reap(*, now: datetime | None = None) -> int:
-    """Give back the work of pumps that did not come back within their lease."""
-    freed = 0
+    """Give back the work of pumps and consumers that did not come back within their lease."""
+    expired: list[tuple[uuid.UUID, bool, int]] = []
     for name in ("reap_lanes", "reap_attempts"):
         with transaction.atomic(durable=True), connection.cursor() as cursor:
             cursor.execute(statement(name), {"now": now})
-            freed += (cursor.fetchone() or (0,))[0]
+            expired += cursor.fetchall()
+    freed = sum(leases for _, _, leases in expired)
     if freed:
-        logger.warning("%d leases had expired: their deliveries are tried again", freed)
-        hooks.reaped(freed)
+        ids = {"subscription_ids": [str(subscription_id) for subscription_id, _, _ in expired[:NAMED]]}
+        logger.warning("%d leases had expired: their deliveries are tried again", freed, extra={"fields": ids})
+        pulled = sum(leases for _, is_pulled, leases in expired if is_pulled)
+        hooks.reaped(freed - pulled, pulled)
     return freed
 
 

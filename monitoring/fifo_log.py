@@ -10,7 +10,7 @@ from typing import Any
 
 from delivery.attempt_ids import attempt_id
 from delivery.queue import Ended
-from monitoring.held import HeldLane, held_lanes
+from monitoring.held import NOT_ASKED_FOR, HeldLane, held_lanes
 
 logger = logging.getLogger(__name__)
 
@@ -75,14 +75,18 @@ def report_held_lanes() -> int:
     held = held_lanes(seconds=FIRST_SECONDS, most=MOST)
     news = list(_not_yet_said(held))
     for lane in news:
-        logger.warning(
-            "[FIFO] Subscription %s blocked for %.0fs - current attempt on retry %d/%d",
-            lane.subscription_id,
-            lane.seconds,
-            lane.retry_count,
-            lane.max_retries,
-            extra={"fields": _ids(lane)},
-        )
+        if lane.why == NOT_ASKED_FOR:
+            logger.warning(
+                "[FIFO] Subscription %s has waited for a consumer for %.0fs",
+                *(lane.subscription_id, lane.seconds),
+                extra={"fields": _ids(lane)},
+            )
+        else:
+            logger.warning(
+                "[FIFO] Subscription %s blocked for %.0fs - current attempt on retry %d/%d",
+                *(lane.subscription_id, lane.seconds, lane.retry_count, lane.max_retries),
+                extra={"fields": _ids(lane)},
+            )
     return len(news)
 
 

@@ -15,13 +15,15 @@ GAUGES = {
     "hook0_pumps": "Pumps that have given a sign of life, by the workers whose work they do.",
     "hook0_worker_pumps": "Pumps that have given a sign of life, by the name they were started with.",
     "hook0_oldest_due_seconds": "For how long the oldest due work of these workers has waited for a pump.",
+    "hook0_consumer_oldest_due_seconds": "For how long the oldest that consumers could fetch has waited for them.",
     "hook0_circuits": "Subscriptions whose circuit is not closed.",
     "hook0_bulk_loads": "Bulk loads, by state.",
     "hook0_bulk_load_loaded_ratio": "How much of a bulk load is in the database.",
     "hook0_bulk_load_released_ratio": "How much of its events are released as deliveries.",
     "hook0_bulk_load_rows_merged": "Rows of a bulk load that are events now, or were duplicates.",
     "hook0_bulk_load_events_released": "Events of a bulk load that are released.",
-    "hook0_queue_jobs": "Jobs of a queue that are not over, by state; 10,000 of each are counted.",
+    "hook0_queue_jobs": "Jobs of a queue that are not over, by state; 10,000 of each are counted, and fewer "
+    "where there are more than 20 queues.",
     "hook0_queue_jobs_oldest_seconds": "The age of the oldest job of a queue in this state.",
     "hook0_job_interval_seconds": "How often a job on the clock is due.",
     "hook0_job_last_success_timestamp_seconds": (

@@ -13,6 +13,8 @@ from delivery.retry import policy_for
 from delivery.statements import statement
 from monitoring.snapshot import SQL
 
+NOT_ASKED_FOR = "no consumer asks"
+
 
 @dataclass(frozen=True)
 class HeldLane:
@@ -48,13 +50,15 @@ def _lane(row: dict[str, Any]) -> HeldLane:
     phase = Phase(row.pop("phase"))
     own, backoff_schedule = row.pop("retry_policy"), row.pop("backoff_schedule")
     policy = policy_for(fifo=True, own=orjson.loads(own or "null"), backoff_schedule=backoff_schedule)
-    why = _why(phase, row.pop("has_failed"))
+    why = _why(phase, has_failed=row.pop("has_failed"), is_pulled=row.pop("is_pulled"))
     return HeldLane(**row, phase=phase.name.lower(), why=why, max_retries=policy.max_tries - 1)
 
 
-def _why(phase: Phase, has_failed: bool) -> str:
+def _why(phase: Phase, *, has_failed: bool, is_pulled: bool) -> str:
     if phase == Phase.BLOCKED:
         return "retries used up"
     if phase == Phase.PAUSED:
         return "paused"
-    return "retrying" if has_failed else "no pump takes it"
+    if has_failed:
+        return "retrying"
+    return NOT_ASKED_FOR if is_pulled else "no pump takes it"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
@@ -68,6 +68,10 @@ def _asking_the_database(check: Callable[[], str]) -> Callable[[], str]:
         except (OperationalError, InterfaceError):
             connection.close()
             return "The database does not answer: see whether PostgreSQL runs and whether DATABASE_URL names it."
+        except DatabaseError as problem:
+            return (
+                f"PostgreSQL refuses what is asked of it ({type(problem.__cause__).__name__}): run manage.py migrate."
+            )
 
     return ask
 

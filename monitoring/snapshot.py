@@ -1,9 +1,11 @@
 """A snapshot of the tables as metrics: taken by one process at a time, kept in one row, read by all.
 
 A statement here may read many rows where much is waiting. So the next one waits for twenty times as long as this one
-took: it never costs more than a twentieth of a processor.
+took: it costs a twentieth of a processor at most, but for looks of more than five seconds, after which what was seen
+must not become too old to be shown. Whatever becomes of a look, the next one is not at once.
 """
 
+import logging
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,20 +15,30 @@ from typing import Any
 
 import orjson
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
 
 from delivery.statements import statement
 from monitoring import jobs
 from monitoring.gauges import GAUGES
 from monitoring.models import Snapshot
 
+logger = logging.getLogger(__name__)
+
 SQL = Path(__file__).parent / "sql"
 STATEMENTS = (
-    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "workers", "circuits", "jobs", "job_queues",
-    "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
+    "lanes", "fifo_subscriptions", "queue", "in_flight", "pools", "consumers", "workers", "circuits", "jobs",
+    "job_queues", "bulk_loads", "bulk_load_progress", "retention", "connections", "database", "tables",
 )  # fmt: skip
 INTERVAL_SECONDS = 5.0
 SHARE = 20
+LONGEST_SECONDS = 90.0  # between two looks; after two minutes, what was seen is no longer shown (monitoring.tables)
+STATEMENT_SECONDS = 10.0
+COUNTED_JOBS = 200_000  # of each state, by all queues together
+
+
+class TookTooLong(Exception):
+    """A statement did not come to its end in time; which one."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +52,40 @@ class Sample:
 
 def keep_fresh() -> bool:
     """Take a new snapshot if it is time and nobody else is at it; whether one was taken."""
+    if not _is_my_turn():
+        return False
+    began = time.monotonic()
+    try:
+        with transaction.atomic(durable=True), connection.cursor() as cursor:
+            cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'; SET LOCAL jit = off")
+            samples = orjson.dumps(list(take())).decode()
+            seconds = time.monotonic() - began
+            cursor.execute(
+                "UPDATE metrics_snapshot SET samples = %s::jsonb, seconds = %s, taken_at = clock_timestamp(),"
+                " next_at = clock_timestamp() + %s * interval '1 s'",
+                [samples, seconds, pause_after(seconds)],
+            )
+    except TookTooLong as name:
+        logger.warning("The tables were not looked at: %s took more than %g s", name, STATEMENT_SECONDS)
+        return False
+    return True
+
+
+def pause_after(seconds: float) -> float:
+    """How long to wait after a look that took so long."""
+    return min(max(INTERVAL_SECONDS, SHARE * seconds), LONGEST_SECONDS)
+
+
+def _is_my_turn() -> bool:
+    """Put the next look far off, before this one: one that does not come to its end is not begun anew at once."""
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("INSERT INTO metrics_snapshot (samples) VALUES ('[]') ON CONFLICT DO NOTHING")
-        cursor.execute("SELECT FROM metrics_snapshot WHERE next_at <= clock_timestamp() FOR NO KEY UPDATE SKIP LOCKED")
-        if not cursor.rowcount:
-            return False
-        cursor.execute("SET LOCAL statement_timeout = '30s'; SET LOCAL jit = off")
-        began = time.monotonic()
-        samples = orjson.dumps(list(take())).decode()
-        seconds = time.monotonic() - began
         cursor.execute(
-            "UPDATE metrics_snapshot SET samples = %s::jsonb, seconds = %s, taken_at = clock_timestamp(),"
-            " next_at = clock_timestamp() + %s * interval '1 s'",
-            [samples, seconds, max(INTERVAL_SECONDS, SHARE * seconds)],
+            "UPDATE metrics_snapshot SET next_at = clock_timestamp() + %s * interval '1 s' WHERE id IN"
+            " (SELECT id FROM metrics_snapshot WHERE next_at <= clock_timestamp() FOR NO KEY UPDATE SKIP LOCKED)",
+            [LONGEST_SECONDS],
         )
-    return True
+        return bool(cursor.rowcount)
 
 
 def take() -> Iterator[Sample]:
@@ -62,6 +93,7 @@ def take() -> Iterator[Sample]:
     intervals = jobs.intervals()
     parameters = {
         "most": settings.METRICS_SUBSCRIPTIONS,
+        "counted_jobs": COUNTED_JOBS,
         "jobs": list(intervals),
         "intervals": list(intervals.values()),
     }
@@ -92,7 +124,12 @@ def read() -> Kept | None:
 
 def _ask(name: str, parameters: dict[str, Any]) -> Iterator[Sample]:
     with connection.cursor() as cursor:
-        cursor.execute(statement(name, SQL), parameters)
+        try:
+            cursor.execute(statement(name, SQL), parameters)
+        except OperationalError as problem:
+            if isinstance(problem.__cause__, QueryCanceled):
+                raise TookTooLong(name) from None
+            raise
         columns = [column.name for column in cursor.description or ()]
         rows = cursor.fetchall()
     for row in rows:

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ruamel.yaml import YAML
 
 from hook0 import env
 from hook0.product import Site, programs
+from hook0.programs import kill_group
 from subscriptions import limits
 
 ROOT = Path(settings.BASE_DIR)
@@ -121,6 +123,24 @@ def test_services_run_as_manage_py_up_runs_them():
 def test_what_keeps_running_is_checked_and_started_again(name):
     assert SERVICES[name]["healthcheck"]["test"]
     assert SERVICES[name]["restart"] == "unless-stopped"
+
+
+@pytest.mark.parametrize("name", ["api", "streams", "delivery", "maintenance"])
+def test_counters_are_served_for_as_long_as_a_container_lives(name, tmp_path):
+    """The shell of the service, with others in place of the programs: what serves the counters ends at once."""
+    *shell, script = SERVICES[name]["command"]
+    served, serve = tmp_path / "served", "python manage.py serve_metrics --counters"
+    assert serve in script
+    script = re.sub("exec .*", "exec sleep 60", script.replace(serve, f"echo again >> {served}"))
+    container = subprocess.Popen([*shell, script], start_new_session=True)
+    try:
+        deadline = time.monotonic() + 30
+        while not (served.exists() and len(served.read_text().splitlines()) >= 2):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        kill_group(container.pid)
+        container.wait()
 
 
 @pytest.mark.parametrize("name", RUNNING)

@@ -12,6 +12,7 @@ from delivery.heads import find_heads, lanes_of_key
 from delivery.models import Lane, OperatorAction, Phase, RequestAttempt
 from tenants.admin_pages import ReadOnlyAdmin
 from tenants.cells import Tone, badge, link, moment
+from tenants.staff import read_uuid
 
 TONES: dict[int, Tone] = {
     Phase.EMPTY: "good", Phase.WAITING: "busy", Phase.RUNNING: "busy", Phase.BLOCKED: "bad", Phase.PAUSED: "off",
@@ -29,13 +30,27 @@ class StandingFilter(admin.SimpleListFilter):
         return queryset.filter(since__isnull=False) if self.value() == "stuck" else queryset
 
 
+class SubscriptionFilter(admin.SimpleListFilter):
+    """Set by who links here: there are too many to choose from."""
+
+    title, parameter_name = "subscription", "subscription"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        asked = request.GET.get(self.parameter_name)
+        return [(asked, asked)] if asked and read_uuid(asked) else []
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Lane]) -> QuerySet[Lane]:
+        asked = read_uuid(self.value())
+        return queryset.filter(subscription=asked) if asked else queryset
+
+
 @admin.register(Lane)
 class LaneAdmin(ReadOnlyAdmin):
     organization = "subscription__application__organization"
     list_display = ("state", "of", "head_event", "last_error", "tries", "waiting", "failing_since", "next_try")
     list_display_links = ("state",)
     list_select_related = ("subscription",)
-    list_filter = (StandingFilter, "phase")
+    list_filter = (StandingFilter, "phase", SubscriptionFilter)
     search_fields = ("key",)
     search_help_text = "A key, in full"
     fields = (

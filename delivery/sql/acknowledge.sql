@@ -41,7 +41,7 @@ told AS (
 )
 SELECT NULL::bigint, NULL::bigint, gone.id, gone.event_id, subscription_id, gone.epoch, gone.tries, gone.tries,
        gone.created_at, gone.due_at, false, 0.0::float,
-       e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, NULL::integer[], e.traceparent,
+       e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, e.deliver_at, NULL::integer[], e.traceparent,
        e.tracestate,
        state.application_id, false, '', '', NULL::jsonb, NULL::uuid, NULL::uuid, 0, false, '', NULL::jsonb, false, false,
        gone.picked_at

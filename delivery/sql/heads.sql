@@ -8,7 +8,7 @@ SELECT a.lane_id, a.lane_seq, a.id, a.event_id, a.subscription_id, claim.epoch, 
        greatest(a.due_at, claim.due_at), a.is_cancelled,
        -- A head may be due later than its lane, if its event is delayed. Measured here: a worker's clock may be off.
        greatest(0, extract(epoch FROM a.due_at - clock_timestamp()))::float,
-       e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.backoff_schedule,
+       e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.deliver_at, e.backoff_schedule,
        e.traceparent, e.tracestate,
        s.application_id, s.is_paused, s.method, s.url, s.headers, s.secret,
        CASE WHEN s.previous_secret_until > now() THEN s.previous_secret END, least(s.timeout_ms, claim.timeout_ms),

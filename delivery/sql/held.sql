@@ -2,7 +2,7 @@
 -- leased anew since, or has ended, is not among them. Called by delivery.finish. Served by primary keys.
 SELECT a.lane_id, a.lane_seq, a.id, a.event_id, a.subscription_id, given.epoch, coalesce(l.tries, a.tries),
        a.tries + coalesce(l.tries, 0), a.created_at, a.due_at, a.is_cancelled, 0.0::float,
-       e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, e.backoff_schedule,
+       e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, e.deliver_at, e.backoff_schedule,
        e.traceparent, e.tracestate,
        s.application_id, s.is_paused, s.method, s.url, s.headers, s.secret, NULL::uuid, s.timeout_ms, s.fifo_mode,
        s.fifo_on_exhausted, s.retry_policy, false, false

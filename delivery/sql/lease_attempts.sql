@@ -57,7 +57,7 @@ counted AS (
    WHERE st.subscription_id = state.subscription_id AND taken.n > 0
 )
 SELECT a.lane_id, a.lane_seq, a.id, a.event_id, a.epoch, a.tries, a.tries, a.created_at, a.due_at, a.is_cancelled,
-       0.0::float, e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.backoff_schedule,
+       0.0::float, e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.deliver_at, e.backoff_schedule,
        e.traceparent, e.tracestate, e.labels, e.metadata, e.occurred_at, a.lease_until
   FROM leased a JOIN event e ON e.id = a.event_id, set_config('synchronous_commit', 'off', true)
  ORDER BY a.priority DESC, a.due_at, a.id

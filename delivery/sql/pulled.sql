@@ -4,7 +4,7 @@ SELECT a.lane_id, a.lane_seq, a.id, a.event_id, l.epoch, l.tries, a.tries + l.tr
        a.is_cancelled,
        -- A head may be due later than its lane, if its event is delayed.
        greatest(0, extract(epoch FROM a.due_at - clock_timestamp()))::float,
-       e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.backoff_schedule,
+       e.event_id, e.event_type, e.payload, e.payload_content_type, e.received_at, e.deliver_at, e.backoff_schedule,
        e.traceparent, e.tracestate, e.labels, e.metadata, e.occurred_at, l.lease_until
   FROM unnest(%(lanes)s::bigint[], %(numbers)s::bigint[], %(epochs)s::bigint[])
          WITH ORDINALITY AS given (lane_id, lane_seq, epoch, ordinal)

@@ -1,4 +1,5 @@
--- Give back deliveries without order whose pump did not come back in time. Called by delivery.maintenance.
+-- Give back deliveries without order whose pump, or consumer, did not come back in time; how many of each subscription,
+-- and whether it is pulled. Called by delivery.maintenance.
 -- Served by attempt_leased. Rows are locked as everywhere: subscription states in id order, then deliveries.
 WITH expired AS MATERIALIZED (
   SELECT id, subscription_id FROM request_attempt
@@ -6,7 +7,7 @@ WITH expired AS MATERIALIZED (
    ORDER BY lease_until LIMIT 1000
 ),
 state AS MATERIALIZED (
-  SELECT subscription_id, in_flight, ready_at FROM subscription_state
+  SELECT subscription_id, pool, in_flight, ready_at FROM subscription_state
    WHERE subscription_id IN (SELECT subscription_id FROM expired)
    ORDER BY subscription_id
    FOR NO KEY UPDATE
@@ -32,4 +33,4 @@ logged AS (
          'E_WORKER_LOST', f.created_at, f.due_at, clock_timestamp(), clock_timestamp()
     FROM freed f JOIN subscription s ON s.id = f.subscription_id
 )
-SELECT count(*) FROM freed
+SELECT subscription_id, pool < 0, count(*) FROM freed JOIN state USING (subscription_id) GROUP BY 1, 2

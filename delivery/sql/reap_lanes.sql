@@ -1,4 +1,5 @@
--- Give back lanes whose pump did not come back in time. Called by delivery.maintenance. Served by lane_leased.
+-- Give back lanes whose pump, or consumer, did not come back in time; how many of each subscription, and whether it is
+-- pulled. Called by delivery.maintenance. Served by lane_leased.
 -- The lost try counts, so that a payload that kills its worker ends in the policy instead of going round for ever.
 WITH expired AS MATERIALIZED (
   SELECT id, updated_at AS picked_at FROM fifo_subscription_state
@@ -12,7 +13,7 @@ freed AS (
          lease_until = NULL, epoch = new_epoch(),
          since = coalesce(since, clock_timestamp()), updated_at = clock_timestamp()
     FROM expired WHERE l.id = expired.id
-  RETURNING l.id, l.head_seq, l.tries, expired.picked_at
+  RETURNING l.id, l.subscription_id, l.pool, l.head_seq, l.tries, expired.picked_at
 ),
 logged AS (
   INSERT INTO attempt_log (id, delivery_id, event_id, subscription_id, application_id, lane_id, lane_seq, try_number,
@@ -23,4 +24,4 @@ logged AS (
     FROM freed f JOIN request_attempt a ON a.lane_id = f.id AND a.lane_seq = f.head_seq
     JOIN subscription s ON s.id = a.subscription_id
 )
-SELECT count(*) FROM freed
+SELECT subscription_id, pool < 0, count(*) FROM freed GROUP BY 1, 2

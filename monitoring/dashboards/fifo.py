@@ -16,7 +16,7 @@ FIFO = Dashboard(
             "or skip the head.",
             "s",
             {"{{phase}}": "max by (phase) (hook0_lane_longest_held_seconds)"},
-            "/delivery/lane/?o=7",
+            "/delivery/lane/?standing=stuck",
             kind="stat",
             width=12,
             warn=300,
@@ -26,7 +26,7 @@ FIFO = Dashboard(
             "Since a head of theirs first failed. Open the longest in the admin, and retry or skip its head there.",
             "s",
             {"{{subscription_id}}": "topk(20, max by (subscription_id) (hook0_fifo_subscription_held_seconds) > 0)"},
-            "/delivery/lane/?o=7",
+            "/delivery/lane/?standing=stuck",
             kind="table",
             width=12,
         ),
@@ -70,7 +70,7 @@ FIFO = Dashboard(
             "up, or its lane blocks.",
             "short",
             {"{{subscription_id}}": "topk(10, max by (subscription_id) (fifo_subscription_current_retry_count))"},
-            "/delivery/lane/?o=-6",
+            "/delivery/lane/?standing=stuck",
         ),
         Panel(
             "How long do webhooks wait for their turn?",
@@ -101,13 +101,14 @@ FIFO = Dashboard(
         ),
         Panel(
             "How late are ordered webhooks?",
-            "From the receipt of an event to its acknowledgement, in FIFO subscriptions alone.",
+            "From the receipt of an event to its acknowledgement, in FIFO subscriptions alone, without replays and "
+            "bulk loads.",
             "s",
-            {
-                f"p{share * 100:g}": f"histogram_quantile({share}, sum by (le) "
-                '(rate(hook0_delivery_duration_seconds_bucket{order="fifo"}[$__rate_interval])))'
-                for share in (0.5, 0.95, 0.99)
-            },
+            quantiles(
+                "hook0_delivery_duration_seconds",
+                *(0.5, 0.95, 0.99),
+                where='{order="fifo", origin="live", target="http"}',
+            ),
             "/delivery/attemptlog/",
         ),
     ],

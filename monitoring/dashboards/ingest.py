@@ -1,6 +1,6 @@
 """What comes in, and how the API does."""
 
-from monitoring.dashboards.panel import Dashboard, Panel, quantiles
+from monitoring.dashboards.panel import LIVE, Dashboard, Panel, quantiles
 
 API = "hook0_api_request_duration_seconds"
 
@@ -104,7 +104,7 @@ INGEST = Dashboard(
             "s",
             {
                 "to the acknowledgement": "histogram_quantile(0.95, sum by (le) "
-                "(rate(hook0_delivery_duration_seconds_bucket[$__rate_interval])))",
+                f"(rate(hook0_delivery_duration_seconds_bucket{LIVE}[$__rate_interval])))",
                 "in the queue": "histogram_quantile(0.95, sum by (le) "
                 "(rate(hook0_queue_duration_seconds_bucket[$__rate_interval])))",
             },

@@ -1,6 +1,6 @@
 """The first look: is it flowing, how late, what fails, what is stuck."""
 
-from monitoring.dashboards.panel import Dashboard, Panel, quantiles
+from monitoring.dashboards.panel import LIVE, Dashboard, Panel, quantiles
 
 OVERVIEW = Dashboard(
     "hook0-overview",
@@ -37,7 +37,7 @@ OVERVIEW = Dashboard(
             "the circuits on the Workers dashboard say which.",
             "s",
             {"oldest": "max(hook0_oldest_undelivered_seconds)"},
-            "/delivery/requestattempt/?o=6",
+            "/delivery/requestattempt/",
             kind="stat",
             width=6,
             warn=86_400,
@@ -72,10 +72,10 @@ OVERVIEW = Dashboard(
         ),
         Panel(
             "How late are webhooks?",
-            "From the receipt of an event to its acknowledgement. When it rises and the time in queue does not, "
-            "endpoints are slow or fail; when both do, pumps do not keep up.",
+            "From the receipt of an event to its acknowledgement, without replays and bulk loads. When it rises and "
+            "the time in queue does not, endpoints are slow or fail; when both do, pumps do not keep up.",
             "s",
-            quantiles("hook0_delivery_duration_seconds", 0.5, 0.95, 0.99, by="order"),
+            quantiles("hook0_delivery_duration_seconds", 0.5, 0.95, 0.99, by="order", where=LIVE),
             "/delivery/attemptlog/",
         ),
         Panel(
@@ -87,7 +87,7 @@ OVERVIEW = Dashboard(
                 "{{error}}": 'sum by (error) (rate(hook0_delivery_tries_total{error!="none"}[$__rate_interval])) '
                 "or on () vector(0)"
             },
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
             stacked=True,
         ),
         Panel(
@@ -100,7 +100,7 @@ OVERVIEW = Dashboard(
                 "1 h": "hook0:tries_error_ratio:rate1h / 0.01",
                 "6 h": "hook0:tries_error_ratio:rate6h / 0.01",
             },
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
             warn=14.4,
         ),
         Panel(

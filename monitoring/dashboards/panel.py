@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+LIVE = '{origin="live", target="http"}'  # webhooks of events as they come
 WIDTH = 24
 HEIGHTS = {"timeseries": 8, "stat": 5, "table": 8}
 
@@ -131,8 +132,8 @@ def _query(name: str, query: str) -> dict[str, Any]:
     }
 
 
-def quantiles(metric: str, *shares: float, by: str = "") -> dict[str, str]:
-    """Quantiles of a histogram, by their legends."""
+def quantiles(metric: str, *shares: float, by: str = "", where: str = "") -> dict[str, str]:
+    """Quantiles of a histogram, or of a part of it, by their legends."""
     group, suffix = (f"le, {by}", f" {{{{{by}}}}}") if by else ("le", "")
-    rate = f"sum by ({group}) (rate({metric}_bucket[$__rate_interval]))"
+    rate = f"sum by ({group}) (rate({metric}_bucket{where}[$__rate_interval]))"
     return {f"p{share * 100:g}{suffix}": f"histogram_quantile({share}, {rate})" for share in shares}

@@ -4,7 +4,7 @@ from monitoring.dashboards.panel import Dashboard, Panel
 
 ONE = '{subscription_id="$subscription"}'
 PAGE = "/subscriptions/subscription/${subscription}/change/"
-LANES = "/delivery/lane/?q=${subscription}"
+LANES = "/delivery/lane/?subscription=${subscription}"
 
 SUBSCRIPTION = Dashboard(
     "hook0-subscription",

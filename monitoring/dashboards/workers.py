@@ -73,7 +73,7 @@ WORKERS = Dashboard(
             "Tries per second that will come again. They go on by themselves.",
             "cps",
             {"retries": 'sum(rate(hook0_delivery_tries_total{verdict="retry"}[$__rate_interval])) or vector(0)'},
-            "/delivery/attemptlog/?succeeded__exact=0",
+            "/delivery/attemptlog/?status=failed",
         ),
         Panel(
             "Do pumps get lost?",
@@ -81,8 +81,8 @@ WORKERS = Dashboard(
             "into its "
             "log.",
             "short",
-            {"expired": "sum(increase(hook0_leases_expired_total[10m]))"},
-            "/delivery/attemptlog/?error_name__exact=E_WORKER_LOST",
+            {"expired": 'sum(increase(hook0_leases_expired_total{holder="pump"}[10m]))'},
+            "/delivery/attemptlog/?error_name=E_WORKER_LOST",
             warn=1,
         ),
         Panel(
@@ -103,6 +103,15 @@ WORKERS = Dashboard(
             "/delivery/deadletter/",
         ),
         Panel(
+            "Do consumers that pull ask?",
+            "For how long the oldest that one could fetch has waited, by whether it has an order. Ever growing: nobody "
+            "asks; tell the owner of the subscription.",
+            "s",
+            {"order: {{order}}": "max by (order) (hook0_consumer_oldest_due_seconds)"},
+            "/subscriptions/subscription/",
+            warn=3600,
+        ),
+        Panel(
             "Do job queues have workers?",
             "The age of the oldest job that waits, by queue. Ever growing: nobody asks for it, or its key is blocked.",
             "s",
@@ -118,7 +127,7 @@ WORKERS = Dashboard(
             "Jobs that are not over, by state, of all queues. RUNNING at 0 with jobs that wait: no worker is there.",
             "short",
             {"{{state}}": "sum by (state) (max by (job_queue_id, state) (hook0_queue_jobs))"},
-            "/delivery/storedjob/",
+            "/delivery/jobqueue/",
             stacked=True,
         ),
         Panel(
@@ -126,7 +135,7 @@ WORKERS = Dashboard(
             "By queue. They wait until somebody retries or deletes them.",
             "short",
             {"{{job_queue_id}}": 'max by (job_queue_id) (hook0_queue_jobs{state="EXHAUSTED"})'},
-            "/delivery/storedjob/?status__exact=EXHAUSTED",
+            "/delivery/jobqueue/",
         ),
         Panel(
             "Does the clock go?",

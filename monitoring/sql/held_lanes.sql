@@ -1,5 +1,5 @@
--- Lanes that hold something back, longest first: blocked, paused, with a head that has failed, or due and with no pump to
--- take it. Called by monitoring.held. Served by lane_ready, lane_leased, lane_blocked, lane_paused; the heads by
+-- Lanes that hold something back, longest first: blocked, paused, with a head that has failed, or due and with no pump, or
+-- consumer, to take it. Called by monitoring.held. Served by lane_ready, lane_leased, lane_blocked, lane_paused; the heads by
 -- attempt_once_per_number.
 WITH held AS (
   SELECT *, since AS held_since FROM fifo_subscription_state WHERE phase = 3
@@ -18,7 +18,7 @@ longest AS MATERIALIZED (
    ORDER BY held_since, id
    LIMIT %(most)s
 )
-SELECT s.application_id, l.subscription_id, l.id AS lane_id, l.key, l.phase, l.since IS NOT NULL AS has_failed,
+SELECT s.application_id, l.subscription_id, l.id AS lane_id, l.key, l.phase, l.since IS NOT NULL AS has_failed, l.pool < 0 AS is_pulled,
        l.tail_seq - l.head_seq + 1 AS depth, a.id AS delivery_id, e.event_id,
        attempt_id(a.id, a.tries + l.tries + (l.phase IN (1, 4))::int) AS request_attempt_id,
        CASE WHEN l.phase IN (2, 3) THEN greatest(0, l.tries - 1) ELSE l.tries END AS retry_count,

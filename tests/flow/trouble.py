@@ -16,6 +16,7 @@ from tests.flow.test_first_webhook import call
 
 TYPE = "demo.greeting.sent"
 SLOW_MS = 500  # of an endpoint that is sent more than that in order: a queue builds up
+FAILING_JOBS = 12  # more than Hook0ExhaustedJobsGrow lets pass
 
 
 class Watched:
@@ -48,6 +49,36 @@ class Watched:
                 [self.product.credentials.application_id],
             )
 
+    def _queue_jobs(self) -> None:
+        """A queue with a job that nobody asked for in two hours, and others that have just used up their retries."""
+        self.job_queue = call(self.product, "POST", "job_queues/", name="left alone", retry_limit=0)["job_queue_id"]
+        self._enqueue("left")
+        with psycopg.connect(self.product.credentials.database_url, autocommit=True) as connection:
+            connection.execute("UPDATE job SET created_at = now() - interval '2 hours'")
+        # Before they fail, somebody must have seen that there were none.
+        self.prometheus.wait_for('sum(hook0_queue_jobs{state="EXHAUSTED"}) == 0')
+        self._enqueue(*self._failing, tags=["failing"])
+        for job in self._claim(tags=["failing"]):
+            call(self.product, "POST", f"job_queues/{self.job_queue}/jobs/{job}/fail/", error="no such file")
+
+    @property
+    def _failing(self) -> list[str]:
+        return [f"failing-{number}" for number in range(FAILING_JOBS)]
+
+    def _enqueue(self, *jobs: str, **more) -> None:
+        new = [{"id": job, **more} for job in jobs]
+        call(self.product, "POST", f"job_queues/{self.job_queue}/jobs/", jobs=new)
+
+    def _claim(self, **more) -> list[str]:
+        claim = {"assignee": "somebody", "limit": 100, **more}
+        return [job["id"] for job in call(self.product, "POST", f"job_queues/{self.job_queue}/claim/", **claim)["jobs"]]
+
+    def work_off_jobs(self) -> None:
+        """As a worker that is back, and an operator who has looked at what failed."""
+        for job in self._claim():
+            call(self.product, "POST", f"job_queues/{self.job_queue}/jobs/{job}/complete/")
+        call(self.product, "POST", f"job_queues/{self.job_queue}/delete_jobs/", ids=self._failing)
+
     def send(self, label: str, count: int = 1) -> None:
         for _ in range(count):
             call(self.product, "POST", "event/", **self._event(label))
@@ -77,6 +108,7 @@ class Watched:
         self.send("held", 3)
         self.send("blocked", 3)
         self._load()
+        self._queue_jobs()
         self._traffic.start()
 
     def _keep_sending(self) -> None:

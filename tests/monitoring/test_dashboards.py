@@ -4,6 +4,7 @@ import json
 import subprocess
 import uuid
 from collections import Counter
+from urllib.parse import parse_qsl
 
 import pytest
 from django.urls import resolve
@@ -11,8 +12,13 @@ from prometheus_client import REGISTRY
 
 from monitoring import counters  # noqa: F401 - it makes the counters
 from monitoring.dashboards import FOLDER, files
+from monitoring.dashboards.subscription import LANES
 from monitoring.gauges import GAUGES
+from monitoring.own_series import OTHER
 from monitoring.tables import TableCollector
+from tenants.staff import EVERYWHERE, OPERATORS
+from tests.admin.conftest import make_person
+from tests.factories import make_application, make_fifo, publish
 from tests.monitoring.watching import PART, alerts, filled_in, metrics_of, queries, rules, tool
 
 UNITS = {"short", "s", "cps", "reqps", "percentunit", "bytes"}
@@ -29,6 +35,11 @@ OF_TABLES = {
     "hook0_snapshot_timestamp_seconds",
     "hook0_snapshot_duration_seconds",
 }
+
+
+@pytest.fixture
+def operator(transactional_db):
+    return make_person("olga", OPERATORS, EVERYWHERE)
 
 
 def known() -> set[str]:
@@ -92,6 +103,43 @@ def test_a_panel_leads_to_a_page_of_the_admin_that_exists(document, panel):
     path = link["url"].removeprefix("${admin}").partition("?")[0].replace("${subscription}", str(uuid.uuid4()))
     assert link["url"].startswith("${admin}/")
     assert resolve(f"/admin{path}").func.__name__ != "catch_all_view", path
+
+
+def narrowed() -> list[str]:
+    """Where links lead that ask for a part of a page alone, below the admin's address."""
+    links = {link["url"] for document in DOCUMENTS.values() for panel in document["panels"] for link in panel["links"]}
+    return sorted(link.removeprefix("${admin}") for link in links if "?" in link)
+
+
+@pytest.mark.parametrize("address", narrowed())
+def test_a_link_that_asks_for_a_part_of_a_page_gets_it(operator, address):
+    """Django's admin takes parameters that narrow nothing, and so do ours."""
+    path, _, query = address.replace("${subscription}", str(uuid.uuid4())).partition("?")
+    answer = operator.get(f"/admin{path}?{query}")
+    assert answer.status_code == 200, answer
+    asked = dict(parse_qsl(query))
+    if "cl" in answer.context:
+        page = answer.context["cl"]
+        assert asked.keys() <= {
+            parameter
+            for each in page.filter_specs
+            for parameter in each.expected_parameters()
+            if any(choice["selected"] for choice in list(each.choices(page))[1:])  # the first is all
+        }
+    else:
+        filters = answer.context["filters"]
+        assert filters.is_valid()
+        assert asked.items() <= filters.cleaned_data.items()
+
+
+def test_the_lanes_of_a_subscription_are_a_part_of_the_page(operator):
+    application = make_application()
+    asked, other = make_fifo(application), make_fifo(application)
+    publish(application)
+    page = operator.get(f"/admin{LANES.replace('${subscription}', str(asked.id))}").context["cl"]
+    assert [lane.subscription_id for lane in page.result_list] == [asked.id]
+    page = operator.get(f"/admin{LANES.replace('${subscription}', OTHER)}").context["cl"]
+    assert {lane.subscription_id for lane in page.result_list} == {asked.id, other.id}
 
 
 @pytest.mark.parametrize(

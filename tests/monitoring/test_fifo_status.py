@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.management import call_command
@@ -18,7 +19,7 @@ from hook0.logs import Json
 from hook0.receiver import Behaviour
 from monitoring import fifo_log
 from monitoring.held import held_lanes
-from monitoring.management.commands.fifo_status import duration
+from monitoring.management.commands.fifo_status import CLEAR, duration
 from tests.factories import make_application, make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -92,6 +93,16 @@ def test_lanes_are_shown_by_why_they_are_held_longest_first(failing):
     assert [lane.why for lane in held_lanes(subscription=paused.id)] == ["paused"]
 
 
+def test_a_lane_that_is_pulled_waits_for_a_consumer_and_for_no_pump(application, caplog):
+    subscription = make_fifo(application, target_type="pull", url="")
+    publish(application)
+    Lane.objects.update(ready_at=Now() - timedelta(minutes=5))
+    assert [(lane.subscription_id, lane.why) for lane in held_lanes()] == [(subscription.id, "no consumer asks")]
+    assert fifo_log.report_held_lanes() == 1
+    (said,) = caplog.messages
+    assert said.startswith(f"[FIFO] Subscription {subscription.id} has waited for a consumer for 30")
+
+
 def test_the_retries_are_counted_against_the_subscriptions_own_policy(receiver, pump):
     receiver.behaviours["/fails"] = Behaviour(status=500)
     subscription = make_fifo(
@@ -117,6 +128,29 @@ def test_a_subscription_that_is_asked_for_is_the_only_one_shown(failing, pump):
     pump.run()
     assert len(status("--subscription", str(failing.id)).splitlines()) == 2
     assert status("--subscription", "00000000-0000-0000-0000-000000000000") == "No lane is held.\n"
+
+
+@pytest.mark.parametrize(("arguments", "pause"), [(["--watch"], 2.0), (["--watch", "0.5"], 0.5)])
+@pytest.mark.parametrize("as_json", [False, True], ids=["table", "json"])
+def test_it_looks_again_until_it_is_interrupted(failing, pump, monkeypatch, arguments, pause, as_json):
+    publish(failing.application)
+    pauses = []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 2:
+            raise KeyboardInterrupt
+        pump.run()
+
+    monkeypatch.setattr("monitoring.management.commands.fifo_status.time", SimpleNamespace(sleep=sleep))
+    shown = status(*arguments, *(["--json"] if as_json else []))
+    assert pauses == [pause, pause]
+    if as_json:
+        assert [len(json.loads(line)) for line in shown.splitlines()] == [0, 1]
+    else:
+        first, second = shown.split(CLEAR)[1:]
+        assert first == "No lane is held.\n"
+        assert str(failing.id) in second
 
 
 @pytest.mark.parametrize(

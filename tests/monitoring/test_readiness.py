@@ -70,6 +70,23 @@ def test_migrations_that_are_missing_are_named():
     assert "manage.py migrate" in reasons()["migrations"]
 
 
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("table", "named"), [("job_round", "beat"), ("running_pump", "workers")])
+def test_a_database_without_our_tables_is_a_reason_and_no_failure(table, named):
+    """The API may be up before the migrations are."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO not_yet")
+    try:
+        found = reasons()
+        assert reasons(f"?exclude={named}", status=200) == {}
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(f"ALTER TABLE not_yet RENAME TO {table}")
+    assert set(found) == {named}
+    assert "UndefinedTable" in found[named]
+    assert "manage.py migrate" in found[named]
+
+
 def test_a_database_that_is_away_is_named_and_what_needs_it_too(monkeypatch):
     def refuse(*_):
         raise OperationalError("password for 10.0.0.1 is hunter2")

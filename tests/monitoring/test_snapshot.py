@@ -21,7 +21,7 @@ from events.models import BulkLoad
 from monitoring import gauges, snapshot
 from monitoring.models import JobRound, Snapshot
 from monitoring.tables import STALE_SECONDS, TableCollector
-from subscriptions.models import Worker
+from subscriptions.models import Subscription, SubscriptionState, Worker
 from tests.factories import make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -145,6 +145,40 @@ def test_a_worker_that_has_stopped_shows_as_no_pump_and_as_work_that_is_due(appl
     assert taken("hook0_pumps") == {("everybody",): 0, ("tokyo",): 0}
 
 
+def test_pools_are_no_more_than_asked_for_and_those_that_wait_are_among_them(application, queue, settings):
+    settings.METRICS_SUBSCRIPTIONS = 2
+    workers = [Worker.objects.create(name=name) for name in ("kyoto", "osaka", "tokyo")]
+    for number, worker in enumerate(workers):
+        subscription = make_fifo(application, dedicated_workers=[worker], labels={"shop": str(number)})
+        publish(application, labels=subscription.labels)
+        Lane.objects.filter(subscription=subscription).update(ready_at=Now() - timedelta(minutes=1 + number))
+    queue.give_sign_of_life()
+    assert taken("hook0_pumps") == {("everybody",): 1, ("tokyo",): 0, ("other",): 0}
+    due = taken("hook0_oldest_due_seconds")
+    assert due["tokyo",] == pytest.approx(180, abs=30)
+    assert due["other",] == pytest.approx(120, abs=30)
+
+
+@pytest.mark.parametrize(("make", "order"), [(make_subscription, "none"), (make_fifo, "fifo")])
+def test_what_no_consumer_asks_for_is_as_old_as_it_has_been_due(application, make, order):
+    for shop in "123":  # each has a pool of its own
+        make(application, labels={"shop": shop}, target_type="pull", url="")
+        publish(application, labels={"shop": shop})
+    waited = taken("hook0_consumer_oldest_due_seconds")
+    assert waited.keys() == {("fifo",), ("none",)}
+    assert max(waited.values()) < 60
+    due = Lane if order == "fifo" else SubscriptionState
+    oldest = due.objects.order_by("pool")[1]
+    due.objects.filter(pool=oldest.pool).update(ready_at=Now() - timedelta(hours=2))
+    waited = taken("hook0_consumer_oldest_due_seconds")
+    assert waited.pop((order,)) == pytest.approx(7200, abs=60)
+    assert max(waited.values()) < 60
+    assert taken("hook0_oldest_due_seconds")["everybody",] == 0
+    Subscription.objects.filter(pk=oldest.subscription_id).update(is_paused=True)
+    if order == "none":  # a lane that is paused does not wait; a state goes on to
+        assert taken("hook0_consumer_oldest_due_seconds")["none",] < 60
+
+
 def test_a_public_worker_counts_for_everybody_and_for_its_own(application, open_connection, queue):
     public = Worker.objects.create(name="public", is_public=True)
     make_subscription(application, dedicated_workers=[public])
@@ -223,6 +257,23 @@ def test_a_snapshot_is_taken_once_an_interval_whoever_asks(db):
     assert not snapshot.keep_fresh()
     Snapshot.objects.update(next_at=Now() - timedelta(seconds=1))
     assert snapshot.keep_fresh()
+
+
+@pytest.mark.parametrize(("seconds", "pause"), [(0.01, 5.0), (1.0, 20.0), (6.0, 90.0), (60.0, 90.0)])
+def test_a_look_that_takes_long_is_not_repeated_soon_but_before_it_is_too_old_to_be_shown(seconds, pause):
+    assert snapshot.pause_after(seconds) == pause
+    assert pause + snapshot.STATEMENT_SECONDS < STALE_SECONDS
+
+
+def test_a_look_that_never_ends_is_given_up_and_not_begun_anew_at_once(db, monkeypatch, caplog):
+    monkeypatch.setattr(snapshot, "STATEMENT_SECONDS", 0.05)
+    monkeypatch.setattr(snapshot, "statement", lambda *_: "SELECT pg_sleep(60)")
+    tables = TableCollector()
+    tables.look()
+    (said,) = caplog.messages
+    assert said == "The tables were not looked at: lanes took more than 0.05 s"
+    assert Snapshot.objects.filter(next_at__gt=Now() + timedelta(seconds=60)).exists()
+    assert scrape(tables)["hook0_database_up"] == 1  # it answers
 
 
 def test_who_comes_while_another_takes_it_does_not_wait(db):

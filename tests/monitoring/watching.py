@@ -16,6 +16,7 @@ from monitoring.dashboards.panel import Dashboard, Panel
 
 RULES = Path(settings.BASE_DIR) / "monitoring" / "prometheus"
 METRIC = re.compile(r"\b((?:hook0|fifo)_\w+|hook0:[\w:]+)")
+SELECTOR = re.compile(METRIC.pattern + r"(\{[^}]*\})?")
 PART = re.compile("_(bucket|sum|count)$")
 
 
@@ -52,3 +53,8 @@ def alerts() -> list[dict[str, Any]]:
 
 def metrics_of(expression: str) -> set[str]:
     return set(METRIC.findall(expression))
+
+
+def selectors_of(expression: str) -> set[str]:
+    """The metrics, each with the labels that it is asked for by."""
+    return {metric + labels for metric, labels in SELECTOR.findall(expression)}

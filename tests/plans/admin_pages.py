@@ -86,6 +86,8 @@ def addresses() -> Iterator[tuple[str, str]]:
         yield model.__name__, reverse(f"{name}_change", args=[last.pk])
     yield "stuck lanes", reverse("admin:delivery_lane_changelist") + "?standing=stuck"
     yield "blocked lanes", reverse("admin:delivery_lane_changelist") + "?phase__exact=3"
+    fifo = Lane.objects.first().subscription_id
+    yield "lanes of a subscription", reverse("admin:delivery_lane_changelist") + f"?subscription={fifo}"
     yield "a lane by its key", reverse("admin:delivery_lane_changelist") + "?q=key+77"
     yield "failed attempts", reverse("admin:delivery_attemptlog_changelist") + "?status=failed"
     yield (

@@ -9,7 +9,7 @@ from django.db import connection
 
 from delivery.statements import statement
 from monitoring import jobs
-from monitoring.snapshot import SQL, STATEMENTS
+from monitoring.snapshot import COUNTED_JOBS, SQL, STATEMENTS
 from tests.factories import make_application, make_fifo
 from tests.plans.explain import Explained
 
@@ -38,6 +38,7 @@ def cost(transactional_db):
     intervals = jobs.intervals()
     parameters: dict[str, Any] = {
         "most": settings.METRICS_SUBSCRIPTIONS,
+        "counted_jobs": COUNTED_JOBS,
         "jobs": list(intervals),
         "intervals": list(intervals.values()),
     }
@@ -63,3 +64,30 @@ def cost(transactional_db):
 def test_a_look_is_flat_in_what_waits_and_in_empty_lanes(cost):
     small, large = cost(pending=COUNTED + 1_000, empty=1_000), cost(pending=4 * COUNTED, empty=100_000)
     assert {name: (small[name], large[name]) for name in STATEMENTS if large[name] > FLAT * small[name] + 20} == {}
+
+
+STATES = 6  # of jobs that are not over
+
+FILL_JOBS = """
+INSERT INTO job_queue (id, application_id, name)
+SELECT gen_random_uuid(), %(application)s, 'queue ' || n FROM generate_series(1, %(queues)s) AS n;
+INSERT INTO job (queue_id, job_id, status, type, definition, tags, has_turn, priority)
+SELECT q.id, 'job ' || n, 'INITIAL_PENDING', '', '', '{}', true, 100 FROM job_queue q, generate_series(1, %(jobs)s) AS n
+"""
+
+
+def test_jobs_are_counted_up_to_an_amount_however_many_queues_there_are(transactional_db):
+    queues, jobs, counted = 50, 400, 2_000
+    with connection.cursor() as cursor:
+        given: dict[str, Any] = {"application": make_application().id, "queues": queues, "jobs": jobs}
+        for part in FILL_JOBS.split(";"):
+            cursor.execute(part, given)
+        cursor.execute("VACUUM ANALYZE job")
+        asked = {"most": settings.METRICS_SUBSCRIPTIONS, "counted_jobs": counted}
+        cursor.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {statement('job_queues', SQL)}", asked)
+        (answer,) = cursor.fetchone()
+    plan = Explained((json.loads(answer) if isinstance(answer, str) else answer)[0]["Plan"])
+    read = sum(
+        node["Actual Rows"] * node["Actual Loops"] for node in plan.nodes() if node.get("Relation Name") == "job"
+    )
+    assert counted <= read <= counted + queues * STATES

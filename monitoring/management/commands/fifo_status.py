@@ -11,6 +11,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from monitoring.held import HeldLane, held_lanes
 
 HEADINGS = ("held for", "why", "retry", "waiting", "subscription", "lane", "key", "head (delivery)", "next try")
+WATCH_SECONDS = 2.0
 CLEAR = "\x1b[2J\x1b[H"
 
 
@@ -19,7 +20,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="An array of objects, for machines.")
-        parser.add_argument("--watch", type=float, metavar="SECONDS", help="Look again every so often, until Ctrl-C.")
+        parser.add_argument(
+            "--watch",
+            type=float,
+            nargs="?",
+            const=WATCH_SECONDS,
+            metavar="SECONDS",
+            help="Look again every so often (2), until Ctrl-C.",
+        )
         parser.add_argument("--for", type=float, default=0.0, dest="seconds", help="Held for at least so many seconds.")
         parser.add_argument("--subscription", type=uuid.UUID, help="The lanes of this one alone.")
         parser.add_argument("--most", type=int, default=50, help="Show so many at most (50).")
