@@ -67,7 +67,8 @@ class Stream:
     def put_back(self, jobs: list[Job]) -> None:
         """These were taken, but did not get to their worker."""
         with self._changed:
-            self._batches.appendleft(jobs)
+            if jobs:  # an empty batch would hide those behind it
+                self._batches.appendleft(jobs)
 
     def end(self, error: Exception | None = None) -> None:
         """Let its reader come to the end. At once: the rest is left to `close`."""

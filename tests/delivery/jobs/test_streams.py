@@ -342,6 +342,37 @@ def test_a_task_that_is_cancelled_gives_back_what_it_was_not_handed(jobs):
     assert (jobs.statistics().running_jobs, jobs.statistics().failed_jobs) == (1, 1)
 
 
+def test_what_came_while_a_batch_was_handed_out_is_read_at_once_when_nothing_is_put_back(jobs):
+    enqueue(jobs)
+
+    async def read() -> None:
+        async with jobs.astream("me", max_assigned=2) as stream:
+            await anext(stream)
+            later = await asyncio.to_thread(enqueue_and_wait)
+            stream.put_back([])
+            async with asyncio.timeout(PATIENCE):
+                assert [job.id for job in await anext(stream)] == [later]
+
+    def enqueue_and_wait() -> str:
+        job = enqueue(jobs)
+        wait_until(lambda: jobs.get(job).status == State.RUNNING)
+        return job
+
+    in_loop(read)
+
+
+def in_loop(scene) -> None:
+    """With one thread for what waits, whose connection ends with it."""
+
+    async def run() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            asyncio.get_running_loop().set_default_executor(pool)
+            await scene()
+            await asyncio.to_thread(connections.close_all)
+
+    asyncio.run(run())
+
+
 def wait_until(true) -> None:
     pause = threading.Event()
     for _ in range(int(PATIENCE / 0.01)):
