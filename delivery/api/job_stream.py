@@ -89,7 +89,7 @@ async def _events(stream: AsyncStream, is_allowed: Callable[[], bool]) -> AsyncG
             except StopAsyncIteration:
                 return
             try:
-                while batch:
+                while batch and not stream.is_over:
                     yield event("message", _json(batch[0]), id_=batch[0].id)
                     del batch[0]  # it was sent
             finally:

@@ -41,7 +41,8 @@ class Stream:
         self._source, self._assignee, self._tags, self._most = source, assignee, set(tags), most
         self._changed = threading.Condition()
         self._batches: deque[list[Job]] = deque()
-        self._is_full = self._is_over = False
+        self.is_over = False
+        self._is_full = False
         self._is_due = True
         self._error: Exception | None = None
 
@@ -56,13 +57,13 @@ class Stream:
 
     def __next__(self) -> list[Job]:
         with self._changed:
-            self._changed.wait_for(lambda: self._batches or self._is_over)
+            self._changed.wait_for(lambda: self._batches or self.is_over)
             return self._take()
 
     def take(self) -> list[Job]:
         """The next batch if there is one: else none, and at the end StopIteration."""
         with self._changed:
-            return self._take() if self._batches or self._is_over else []
+            return self._take() if self._batches or self.is_over else []
 
     def put_back(self, jobs: list[Job]) -> None:
         """These were taken, but did not get to their worker."""
@@ -73,7 +74,7 @@ class Stream:
     def end(self, error: Exception | None = None) -> None:
         """Let its reader come to the end. At once: the rest is left to `close`."""
         with self._changed:
-            self._is_over = True
+            self.is_over = True
             self._error = self._error or error
             self._tell()
 
@@ -108,7 +109,7 @@ class Stream:
         assigned = self._source.assign(self._assignee, tags=sorted(self._tags), most=self._most, stream=self.id)
         with self._changed:
             self._is_full = assigned.is_full and not self._is_due  # a place may have been freed since
-            if not self._is_over and assigned.jobs:
+            if not self.is_over and assigned.jobs:
                 self._batches.append(assigned.jobs)
                 self._tell()
                 return not self._is_full
@@ -116,7 +117,7 @@ class Stream:
         return False
 
     def _take(self) -> list[Job]:
-        if self._batches and not self._is_over:
+        if self._batches and not self.is_over:
             return self._batches.popleft()
         if self._error:
             raise self._error

@@ -2,7 +2,9 @@
 
 import json
 import signal
+import socket
 
+import orjson
 import pytest
 import requests
 
@@ -59,6 +61,20 @@ def test_a_worker_that_goes_leaves_its_stream(jobs, server, token):
         wait_until(lambda: jobs.get(job).assignee == "another" or jobs.get(job).status == State.FAILED_RETRY)
         if jobs.get(job).status == State.FAILED_RETRY:  # it was assigned to who had gone just then
             wait_until(lambda: jobs.get(job).assignee == "another")
+
+
+def test_what_a_worker_that_goes_was_not_sent_goes_back(jobs, server, token):
+    for _ in range(60):
+        enqueue(jobs, definition=orjson.dumps("x" * 500_000))
+    with socket.create_connection(server.removeprefix("http://").split(":")) as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        client.sendall(
+            f"GET /api/v1/job_queues/{jobs.id}/stream/?assignee=me&max_assigned=60 HTTP/1.1\r\n"
+            f"Host: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        )
+        client.recv(600_000, socket.MSG_WAITALL)  # the first one, and more
+    wait_until(lambda: jobs.statistics().failed_jobs > 0)
+    assert jobs.statistics().running_jobs < 30  # what the sockets hold; not all that was assigned
 
 
 def test_who_asks_for_what_will_not_do_is_told(api, jobs, server, token):
