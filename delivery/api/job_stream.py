@@ -1,10 +1,13 @@
 """`GET /job_queues/{id}/stream/`: jobs as they come. Served by the process of the streams (hook0.asgi)."""
 
 import asyncio
+import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -24,6 +27,8 @@ from tenants.authentication import principal_of, token_of
 from tenants.credentials import principal_with
 from tenants.fields import checked
 from tenants.problems import raises
+
+logger = logging.getLogger(__name__)
 
 PING_SECONDS = 15.0
 CHECK_SECONDS = 60.0  # until it is looked whether the worker is still allowed to have its stream
@@ -68,17 +73,18 @@ class JobStreamView(APIView):
             raise StreamIsElsewhere
         token, principal = token_of(request), principal_of(request)
         stream = queue.astream(query["assignee"], tags=query["tags"], max_assigned=query["max_assigned"])
-        return EventStream(_events(stream, lambda: principal_with(token) == principal), stream.end)
+        is_allowed = partial(request.META[STREAMS].ask, lambda: principal_with(token) == principal, True)
+        return EventStream(_events(stream, is_allowed), stream.end)
 
 
-async def _events(stream: AsyncStream, is_allowed: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
+async def _events(stream: AsyncStream, is_allowed: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes, None]:
     async with stream:
         yield event("ping")
         check_at = time.monotonic() + CHECK_SECONDS
         while True:
             if time.monotonic() > check_at:
                 check_at = time.monotonic() + CHECK_SECONDS
-                if not await asyncio.to_thread(is_allowed):
+                if not await is_allowed():
                     return
             try:
                 async with asyncio.timeout(PING_SECONDS):
@@ -87,6 +93,9 @@ async def _events(stream: AsyncStream, is_allowed: Callable[[], bool]) -> AsyncG
                 yield event("ping")
                 continue
             except StopAsyncIteration:
+                return
+            except (OperationalError, InterfaceError) as problem:
+                logger.warning("The database does not answer, a stream of jobs ends: %s", problem)
                 return
             try:
                 while batch and not stream.is_over:

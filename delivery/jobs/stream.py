@@ -5,18 +5,20 @@ It may be read in any thread. How many of its places are taken is in the table: 
 
 import logging
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
 import orjson
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from delivery.jobs.job import Assigned, Job
 
 logger = logging.getLogger(__name__)
 
+PAUSES = (0.0, 1.0, 2.0, 4.0)  # between the tries to give jobs back to a database that is away
 NOT_HANDED_OUT = "The stream ended before this job was handed out."
 
 
@@ -127,11 +129,15 @@ class Stream:
         self._changed.notify_all()
         self.on_change()
 
-    def _give_back(self, jobs: list[Job]) -> None:
+    def _give_back(self, jobs: list[Job], pauses: Sequence[float] = PAUSES) -> None:
         if not jobs:
             return
         try:
             self._source.give_back([job.id for job in jobs], stream=self.id, error=NOT_HANDED_OUT)
         except (DatabaseError, InterfaceError) as problem:
             connection.close()
-            logger.warning("Jobs of a stream that ended stay assigned until their leases end: %s", problem)
+            if pauses and isinstance(problem, (OperationalError, InterfaceError)):
+                time.sleep(pauses[0])
+                self._give_back(jobs, pauses[1:])
+            else:
+                logger.warning("Jobs of a stream that ended stay assigned until their leases end: %s", problem)

@@ -189,6 +189,23 @@ def test_what_was_not_handed_out_goes_back_when_the_stream_ends(jobs):
     assert jobs.get(sent[2]).status == State.INITIAL_PENDING
 
 
+def test_what_goes_back_does_so_over_a_new_connection_when_the_database_was_away(jobs, open_connection):
+    job = enqueue(jobs)
+    stream = jobs.stream("me", max_assigned=2)
+    wait_until(lambda: jobs.statistics().running_jobs == 1)
+    end_connections(open_connection())
+    stream.close()
+    assert jobs.get(job).status == State.FAILED_RETRY
+
+
+def end_connections(of_mine) -> None:
+    """All but mine, as a database that restarts does."""
+    of_mine.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+
+
 def test_what_was_handed_out_stays_with_its_worker(jobs):
     job = enqueue(jobs)
     with jobs.stream("me", max_assigned=2) as stream:
