@@ -30,6 +30,7 @@ from tenants.problems import raises
 
 logger = logging.getLogger(__name__)
 
+AT_ONCE = 10  # jobs that are assigned before they are sent
 PING_SECONDS = 15.0
 CHECK_SECONDS = 60.0  # until it is looked whether the worker is still allowed to have its stream
 EXAMPLE = """event: ping
@@ -72,7 +73,8 @@ class JobStreamView(APIView):
         if STREAMS not in request.META:
             raise StreamIsElsewhere
         token, principal = token_of(request), principal_of(request)
-        stream = queue.astream(query["assignee"], tags=query["tags"], max_assigned=query["max_assigned"])
+        wanted = {"tags": query["tags"], "max_assigned": query["max_assigned"]}
+        stream = queue.astream(query["assignee"], at_once=AT_ONCE, **wanted)
         is_allowed = partial(request.META[STREAMS].ask, lambda: principal_with(token) == principal, True)
         return EventStream(_events(stream, is_allowed), stream.end)
 

@@ -80,27 +80,37 @@ class Queue:
 
     def claim(self, assignee: str, *, tags: Sequence[str] = (), most: int = 1) -> list[Job]:
         """Assign to a worker the oldest jobs that have all the tags, so many at most."""
-        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=_most("most", most), stream=None).jobs
+        most = _most("most", most)
+        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=most, at_once=most, stream=None).jobs
 
-    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
+    def assign(
+        self, assignee: str, *, tags: Sequence[str], most: int, at_once: int, stream: uuid.UUID | None
+    ) -> Assigned:
         """The same for a stream, which has no more than so many at a time."""
-        return self._rows.assign(assignee, tags=tags, most=most, stream=stream)
+        return self._rows.assign(assignee, tags=tags, most=most, at_once=at_once, stream=stream)
 
-    def stream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> Stream:
+    def stream(
+        self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int, at_once: int | None = None
+    ) -> Stream:
         """An iterator of batches: jobs are assigned as they come, and as others of the same stream end.
 
-        Close it, or use it in a `with`: what it was assigned and has not handed out goes back.
+        Close it, or use it in a `with`: what it was assigned and has not handed out goes back. With `at_once`, batches
+        have so many jobs at most, and the next one is assigned when the one before is read.
         """
         if self._is_closed:
             raise RuntimeError("This queue is closed. Make another.")
-        stream = Stream(self, check_assignee(assignee), check_tags(tags), _most("max_assigned", max_assigned))
+        most = _most("max_assigned", max_assigned)
+        at_once = at_once if at_once is None else _most("at_once", at_once)
+        stream = Stream(self, check_assignee(assignee), check_tags(tags), most, at_once)
         self._streams.add(stream)
         open_stream(stream)
         return stream
 
-    def astream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> AsyncStream:
+    def astream(
+        self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int, at_once: int | None = None
+    ) -> AsyncStream:
         """The same for `async with` and `async for`."""
-        return AsyncStream(lambda: self.stream(assignee, tags=tags, max_assigned=max_assigned))
+        return AsyncStream(lambda: self.stream(assignee, tags=tags, max_assigned=max_assigned, at_once=at_once))
 
     def close(self) -> None:
         """End all streams of this object."""

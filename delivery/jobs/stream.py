@@ -27,7 +27,7 @@ class Source(Protocol):
 
     id: uuid.UUID
 
-    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID) -> Assigned: ...
+    def assign(self, assignee: str, *, tags: Sequence[str], most: int, at_once: int, stream: uuid.UUID) -> Assigned: ...
 
     def give_back(self, ids: Sequence[str], *, stream: uuid.UUID, error: str) -> None: ...
 
@@ -35,16 +35,20 @@ class Source(Protocol):
 class Stream:
     """An iterator of batches of jobs that were assigned. It ends when it is closed, and raises what went wrong."""
 
-    def __init__(self, source: Source, assignee: str, tags: Sequence[str], most: int) -> None:
+    def __init__(
+        self, source: Source, assignee: str, tags: Sequence[str], most: int, at_once: int | None = None
+    ) -> None:
         self.id = uuid.uuid4()
         self.on_change: Callable[[], None] = lambda: None
+        self.on_read: Callable[[], None] = lambda: None
         self.on_close: Callable[[], None] = lambda: None
         self.queue_id = source.id
         self._source, self._assignee, self._tags, self._most = source, assignee, set(tags), most
+        self._at_once = at_once
         self._changed = threading.Condition()
         self._batches: deque[list[Job]] = deque()
         self.is_over = False
-        self._is_full = False
+        self._is_full = self._is_behind = False
         self._is_due = True
         self._error: Exception | None = None
 
@@ -108,7 +112,13 @@ class Stream:
         """Have jobs assigned to the free places; whether there may be more."""
         with self._changed:
             self._is_due = False
-        assigned = self._source.assign(self._assignee, tags=sorted(self._tags), most=self._most, stream=self.id)
+            self._is_behind = bool(self._at_once and self._batches)
+            if self._is_behind:
+                return False
+        places = {"most": self._most, "at_once": self._at_once or self._most}
+        assigned = self._source.assign(self._assignee, tags=sorted(self._tags), stream=self.id, **places)
+        if assigned.is_queue_gone:
+            self.end()
         with self._changed:
             self._is_full = assigned.is_full and not self._is_due  # a place may have been freed since
             if not self.is_over and assigned.jobs:
@@ -120,7 +130,10 @@ class Stream:
 
     def _take(self) -> list[Job]:
         if self._batches and not self.is_over:
-            return self._batches.popleft()
+            batch = self._batches.popleft()
+            if self._is_behind:
+                self.on_read()
+            return batch
         if self._error:
             raise self._error
         raise StopIteration

@@ -10,6 +10,8 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from delivery.jobs import Queue, State
+from delivery.jobs.models import JobQueue
+from delivery.jobs.queues import create_queue, delete_queue
 from delivery.jobs.stream import NOT_HANDED_OUT
 from delivery.jobs.streams import Floor
 from tests.delivery.jobs.conftest import enqueue, new
@@ -173,6 +175,28 @@ def test_who_has_the_tags_and_a_place_is_woken_once_for_a_batch(jobs, read, monk
     assert asked == {"mine": 2}  # once for the word, and once to see that nothing is left
 
 
+def test_no_more_lies_unread_than_is_assigned_at_once(jobs):
+    sent = [enqueue(jobs) for _ in range(5)]
+    with jobs.stream("me", max_assigned=4, at_once=2) as stream:
+        wait_until(lambda: jobs.statistics().running_jobs == 2)
+        sent.append(enqueue(jobs))  # its word is heard, and nothing comes of it
+        assert stays(lambda: jobs.statistics().running_jobs == 2)
+        assert [job.id for job in next(stream)] == sent[:2]
+        wait_until(lambda: jobs.statistics().running_jobs == 4)
+        assert [job.id for job in next(stream)] == sent[2:4]
+        jobs.complete(sent[0])
+        assert [job.id for job in next(stream)] == sent[4:5]
+
+
+def test_a_queue_that_is_deleted_ends_its_streams(jobs, read):
+    readers = [read(), read(tags=["a"])]
+    assert readers[0].gets_nothing()
+    delete_queue(JobQueue.objects.get(pk=jobs.id))
+    for reader in readers:
+        assert reader.ended.wait(PATIENCE)
+        assert reader.problem is None
+
+
 def test_what_was_not_handed_out_goes_back_when_the_stream_ends(jobs):
     sent = [enqueue(jobs) for _ in range(3)]
     stream = jobs.stream("me", max_assigned=2)
@@ -253,15 +277,18 @@ def test_words_that_were_lost_are_made_up_for_by_a_new_connection(jobs, read):
     assert reader.next() == {later}
 
 
-def test_the_floor_asks_now_and_then(jobs, open_connection, monkeypatch):
+def test_the_floor_asks_now_and_then(jobs, application, open_connection, monkeypatch):
     enqueue(jobs)
-    floor, on, queues = Floor(), open_connection(), [str(jobs.id), "00000000-0000-0000-0000-000000000000"]
+    idle = Queue(create_queue(application.id, "idle"))
+    floor, on, queues = Floor(), open_connection(), [str(jobs.id), str(idle.id)]
     assert floor(on, queues) == [str(jobs.id)]
     assert floor(on, queues) == []
     assert floor(open_connection(), queues) == [str(jobs.id)]
     monkeypatch.setattr("delivery.jobs.streams.FLOOR_SECONDS", 0.0)
     floor(on, queues)
     assert floor(on, queues) == [str(jobs.id)]
+    gone = "00000000-0000-0000-0000-000000000000"
+    assert floor(on, [gone]) == [gone]  # so that its streams come to their ends
 
 
 class Shift:
@@ -388,6 +415,11 @@ def in_loop(scene) -> None:
             await asyncio.to_thread(connections.close_all)
 
     asyncio.run(run())
+
+
+def stays(true) -> bool:
+    threading.Event().wait(MOMENT)
+    return true()
 
 
 def wait_until(true) -> None:
