@@ -264,6 +264,28 @@ def test_a_consumer_that_comes_back_keeps_what_it_saw_and_gets_again_what_was_lo
     assert not AttemptLog.objects.filter(succeeded=False).exists()
 
 
+def test_a_consumer_whose_connection_flaps_keeps_what_it_saw(application, streams):
+    """It comes back with the same id again and again: it was sent nothing since, so it knows no other."""
+    subscription = make_subscription(application, **PULL)
+    publish(application, 2)
+
+    async def scene():
+        consumer = Consumer(streams, subscription, max_assigned=1)
+        seen, last_id = await consumer.read(), consumer.last_id
+        for leaves in (True, False, True, False):
+            if leaves:
+                await consumer.leave()
+            consumer = Consumer(streams, subscription, max_assigned=1, last_event_id=last_id)
+            assert await consumer.read(A_WHILE) is None
+        await consumer.tell(seen)
+        second = await consumer.read()
+        assert second.claimed.event_id != seen.claimed.event_id
+        assert consumer.last_id != last_id
+        await consumer.leave()
+
+    asyncio.run(scene())
+
+
 def test_the_id_of_another_subscriptions_stream_or_of_none_gives_nothing(application, streams):
     mine, others = make_subscription(application, **PULL), make_subscription(application, **PULL)
     publish(application)
