@@ -153,8 +153,8 @@ class Streams:
         for other in self._rooms[stream.terms.subscription_id].streams:
             if other.held.id == held_id:
                 other.end()
-                held, other.held = other.held, Held(uuid.uuid4().hex, other.held.subscription_id)
-                return held
+                taken, other.held = other.held, Held(uuid.uuid4().hex, other.held.subscription_id)
+                return taken
         held = self._ended.pop(held_id, None)
         return held if held and held.subscription_id == stream.terms.subscription_id else None
 

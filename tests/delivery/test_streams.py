@@ -7,7 +7,7 @@ import uuid
 from contextlib import asynccontextmanager
 
 import pytest
-from django.db import connection
+from django.db import ProgrammingError, connection
 
 from delivery import maintenance, reconfigure, stream
 from delivery.audit import Operator
@@ -338,6 +338,23 @@ def test_a_stream_ends_when_its_consumer_is_allowed_no_more(application, streams
             await consumer.read()
 
     asyncio.run(scene())
+
+
+def test_a_stream_that_fails_leaves_nothing_behind(application, streams, monkeypatch):
+    def fail(*_, **__):
+        raise ProgrammingError("no such column")
+
+    consumer = Consumer(streams, make_subscription(application, **PULL))
+
+    async def scene():
+        assert await consumer.read(A_WHILE) is None
+        monkeypatch.setattr(stream, "poll", fail)
+        consumer.stream.wake()
+        with pytest.raises(ProgrammingError):
+            await consumer.read()
+
+    asyncio.run(scene())
+    assert not streams._rooms
 
 
 def test_what_comes_due_by_itself_is_found_within_a_second_or_so(application, streams, make):
