@@ -5,6 +5,7 @@ import gc
 import json
 import signal
 import socket
+from typing import Any
 
 import orjson
 import pytest
@@ -94,8 +95,10 @@ def test_a_stream_stays_while_the_database_is_away_and_ends_when_its_token_is_re
     monkeypatch.setattr(job_stream, "CHECK_SECONDS", 0.02)
     secret, token = create_application_secret(application)
     streams = Streams(Waker(lambda: None))
-    address, who = f"/api/v1/job_queues/{jobs.id}/stream/", {"HTTP_AUTHORIZATION": f"Bearer {token}", STREAMS: streams}
-    coming = Client().get(address, {"assignee": "me"}, **who).events
+    client: Any = Client(headers={"Authorization": f"Bearer {token}"})
+    client.defaults[STREAMS] = streams
+    answer = client.get(f"/api/v1/job_queues/{jobs.id}/stream/", {"assignee": "me"})
+    coming = answer.events
 
     async def scene() -> None:
         for _ in range(4):

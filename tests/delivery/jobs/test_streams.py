@@ -419,7 +419,7 @@ def in_loop(scene) -> None:
 
 def stays(true) -> bool:
     threading.Event().wait(MOMENT)
-    return true()
+    return bool(true())
 
 
 def wait_until(true) -> None:
