@@ -7,13 +7,15 @@ threads: each has its own connection.
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
 from asgiref.sync import sync_to_async
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from delivery.dispatch import persistently
 from delivery.jobs import limits, states
 from delivery.jobs.async_stream import AsyncStream
 from delivery.jobs.awaited import awaited
@@ -68,13 +70,8 @@ class Queue:
         if len(set(ids)) < len(ids):
             twice = next(each for each in ids if ids.count(each) > 1)
             raise JobAlreadyExists(f"The id {twice!r} is there twice. Each job needs its own.")
-        with transaction.atomic():
-            new = self._rows.add(jobs)
-            if missing := [each for each in ids if each not in new]:
-                if not JobQueue.objects.filter(pk=self.id).exists():
-                    raise NotFound("The queue was deleted.")
-                raise JobAlreadyExists(f"The queue has a job with the id {missing[0]!r}. None of these was added.")
-        return ids
+        add = partial(self._add, jobs)
+        return add() if connection.in_atomic_block else persistently(add)  # two batches with the same ids may cross
 
     # --- assigned
 
@@ -259,6 +256,15 @@ class Queue:
     aclean_up_expired = awaited(clean_up_expired)
 
     # --- within
+
+    @transaction.atomic
+    def _add(self, jobs: Sequence[NewJob]) -> list[str]:
+        new, ids = self._rows.add(jobs), [job.id for job in jobs]
+        if missing := [each for each in ids if each not in new]:
+            if not JobQueue.objects.filter(pk=self.id).exists():
+                raise NotFound("The queue was deleted.")
+            raise JobAlreadyExists(f"The queue has a job with the id {missing[0]!r}. None of these was added.")
+        return ids
 
     def _move_one(self, operation: Operation, job_id: str, **said: Any) -> State:
         moved = self._rows.move(operation, [check_id(job_id)], **said)
