@@ -5,6 +5,7 @@ import gc
 import json
 import signal
 import socket
+import time
 from typing import Any
 
 import orjson
@@ -74,15 +75,31 @@ def test_a_worker_that_goes_leaves_its_stream(jobs, server, token):
             wait_until(lambda: jobs.get(job).assignee == "another")
 
 
+def slow_client(server, jobs, token) -> socket.socket:
+    """A worker with a hundred places, which is to read by itself what it is sent."""
+    client = socket.create_connection(server.removeprefix("http://").split(":"), timeout=SECONDS)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    path = f"/api/v1/job_queues/{jobs.id}/stream/?assignee=me&max_assigned=100"
+    client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    return client
+
+
+def test_for_a_worker_that_does_not_read_not_all_its_places_are_filled(jobs, server, token):
+    for _ in range(60):
+        enqueue(jobs, definition=orjson.dumps("x" * 500_000))
+    with slow_client(server, jobs, token):
+        running = settled = -1
+        while running != settled or running < 1:
+            settled = running
+            time.sleep(1)
+            running = jobs.statistics().running_jobs
+        assert running <= 50  # what the sockets hold, and twice what is assigned at once
+
+
 def test_what_a_worker_that_goes_was_not_sent_goes_back(jobs, server, token):
     for _ in range(60):
         enqueue(jobs, definition=orjson.dumps("x" * 500_000))
-    with socket.create_connection(server.removeprefix("http://").split(":")) as client:
-        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        client.sendall(
-            f"GET /api/v1/job_queues/{jobs.id}/stream/?assignee=me&max_assigned=60 HTTP/1.1\r\n"
-            f"Host: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
-        )
+    with slow_client(server, jobs, token) as client:
         client.recv(600_000, socket.MSG_WAITALL)  # the first one, and more
     wait_until(lambda: jobs.statistics().failed_jobs > 0)
     assert jobs.statistics().running_jobs < 30  # what the sockets hold; not all that was assigned
