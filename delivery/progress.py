@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import orjson
@@ -12,6 +12,7 @@ from delivery.models import AttemptProgress
 from delivery.receipts import Receipt
 from delivery.statements import run
 
+_SAID = ("percent", "stage", "events_count")
 KEPT = timedelta(days=1)  # after the last report
 
 
@@ -27,7 +28,9 @@ class Progress:
 
 def report(subscription_id: uuid.UUID, reports: Sequence[Progress]) -> set[Receipt]:
     """Write down how far leases have come; those that were still held."""
-    last = {each.receipt: each for each in reports}
+    last: dict[Receipt, Progress] = {}
+    for each in reports:
+        last[each.receipt] = _merged(last.get(each.receipt), each)
     rows = [
         {
             "id": receipt.delivery_id,
@@ -41,6 +44,13 @@ def report(subscription_id: uuid.UUID, reports: Sequence[Progress]) -> set[Recei
     asked = {"subscription": str(subscription_id), "reports": orjson.dumps(rows).decode()}
     told = {delivery_id_of(attempt) for (attempt,) in run("report_progress", asked)}
     return {receipt for receipt in last if receipt.delivery_id in told}
+
+
+def _merged(before: Progress | None, said: Progress) -> Progress:
+    if before is None:
+        return said
+    news = {field: value for field in _SAID if (value := getattr(said, field)) is not None}
+    return replace(before, **news)
 
 
 def progress_of(attempts: Iterable[uuid.UUID]) -> dict[uuid.UUID, AttemptProgress]:

@@ -118,9 +118,11 @@ class Stream:
                 else:
                     await self._wait(ping_at - time.monotonic())
         finally:
-            if self._leasing:  # this was cancelled meanwhile
-                self._unsent.extend(await self._leasing or ())
-            await self._company.leave(self, self._unsent)
+            try:
+                if self._leasing:  # this was cancelled meanwhile
+                    self._unsent.extend(await self._leasing or ())
+            finally:
+                await self._company.leave(self, self._unsent)
 
     async def _lease(self) -> bool:
         """Whether there is something to send now."""

@@ -18,7 +18,7 @@ from typing import TypeVar
 from django.db import InterfaceError, OperationalError, close_old_connections
 
 from delivery.pull import Pulled, give_back, leased_until
-from delivery.stream import Assigned, Held, Stream, Terms
+from delivery.stream import Held, Stream, Terms
 from delivery.waking import Waker
 
 logger = logging.getLogger(__name__)
@@ -138,16 +138,14 @@ class Streams:
     async def _take_over(self, stream: Stream) -> None:
         """A consumer that comes back keeps what it has seen. What was sent later was lost on the way: it is due."""
         last_id, _, place = stream.terms.last_event_id.partition("-")
-        left = self._find(last_id, stream)
-        if left is None or not place.isdecimal():
+        left = self._find(last_id, stream) if place.isdecimal() else None
+        if left is None:
             return
+        stream.held = left  # it goes on under the same id: the last one that the consumer knows stays good
         await self.recount(left)
-        last = int(place)
-        seen = [each for each in left.assigned.values() if each.place <= last]
-        lost = [each for each in left.assigned.values() if each.place > last]
-        left.assigned.clear()
-        for each in seen:
-            stream.held.assigned[each.pulled.claimed.delivery_id] = Assigned(each.pulled, 0, each.until)
+        lost = [each for each in left.assigned.values() if each.place > int(place)]
+        for each in lost:
+            del left.assigned[each.pulled.claimed.delivery_id]
         await self.ask(partial(give_back, [each.pulled for each in lost]), None)
 
     def _find(self, held_id: str, stream: Stream) -> Held | None:
@@ -155,7 +153,8 @@ class Streams:
         for other in self._rooms[stream.terms.subscription_id].streams:
             if other.held.id == held_id:
                 other.end()
-                return other.held
+                taken, other.held = other.held, Held(uuid.uuid4().hex, other.held.subscription_id)
+                return taken
         held = self._ended.pop(held_id, None)
         return held if held and held.subscription_id == stream.terms.subscription_id else None
 

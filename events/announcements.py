@@ -19,10 +19,10 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from delivery.dispatch import persistently
 from delivery.doorbell import ring
-from delivery.heads import find_heads
-from delivery.models import AttemptLog, DeadLetter, Lane, Phase
+from delivery.heads import Head, find_heads
+from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
 from events.ingest import NewEvent, store
-from events.undelivered import keep
+from events.undelivered import GivenUp, keep
 from subscriptions.matching import names_for
 from subscriptions.models import Subscription, SubscriptionState
 from tenants.api.event_types import declare_ours
@@ -88,7 +88,7 @@ def _dead_letters() -> list[Announcement]:
     letters = list(unannounced.select_related("event", "subscription").order_by("died_at", "id")[:BATCH])
     DeadLetter.objects.filter(id__in=[each.pk for each in letters]).update(is_announced=True)
     given_up = [each for each in letters if each.reason != DeadLetter.Reason.SKIPPED]
-    keep(given_up)
+    keep(GivenUp(each.event, each.subscription_id, each.reason) for each in given_up)
     return _in_trouble(
         Announcement(
             each.subscription.application_id,
@@ -113,6 +113,7 @@ def _dead_letters() -> list[Announcement]:
 
 
 def _blocked_lanes() -> list[Announcement]:
+    """Lanes whose heads have used up their retries; the events of these are kept like those that were given up."""
     unannounced = Q(phase=Phase.BLOCKED) & (Q(announced_since=None) | ~Q(announced_since=F("since")))
     lanes = list(
         Lane.objects.select_for_update(of=("self",), skip_locked=True, no_key=True)
@@ -121,6 +122,7 @@ def _blocked_lanes() -> list[Announcement]:
         .order_by("since")[:BATCH]
     )
     heads = find_heads(lanes)
+    keep(_exhausted(heads.values()))
     Lane.objects.filter(id__in=[each.pk for each in lanes]).update(announced_since=F("since"))
     return _in_trouble(
         Announcement(
@@ -144,6 +146,12 @@ def _blocked_lanes() -> list[Announcement]:
         for each in lanes
         if (head := heads.get(each.pk)) and not is_ours(head.event_type)
     )
+
+
+def _exhausted(heads: Iterable[Head]) -> list[GivenUp]:
+    ids = [each.delivery_id for each in heads]
+    found = RequestAttempt.objects.filter(id__in=ids, event__keys_if_undelivered__isnull=False).select_related("event")
+    return [GivenUp(each.event, each.subscription_id, DeadLetter.Reason.EXHAUSTED) for each in found.order_by("id")]
 
 
 def _disabled() -> list[Announcement]:

@@ -2,21 +2,30 @@
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from delivery.models import DeadLetter
-from events.models import Undelivered
+from events.models import Event, Undelivered
 
 MOST = 10_000  # of an application: beyond, the oldest are let go
 
 
-def keep(letters: Iterable[DeadLetter]) -> None:
-    """Store the events of these dead letters under the keys that they name. Of several, the last one counts."""
+@dataclass(frozen=True)
+class GivenUp:
+    """An event of which a delivery has used up its retries, or never can be delivered."""
+
+    event: Event
+    subscription_id: uuid.UUID
+    reason: str
+
+
+def keep(given_up: Iterable[GivenUp]) -> None:
+    """Store these events under the keys that they name. Of several, the last one counts."""
     kept: dict[tuple[uuid.UUID, tuple[str, ...]], Undelivered] = {}
-    for letter in letters:
-        event = letter.event
+    for each in given_up:
+        event = each.event
         for path in event.keys_if_undelivered or ():
             kept[event.application_id, tuple(path)] = Undelivered(
                 application_id=event.application_id,
@@ -25,8 +34,8 @@ def keep(letters: Iterable[DeadLetter]) -> None:
                 event_type=event.event_type,
                 payload=event.payload,
                 payload_content_type=event.payload_content_type,
-                subscription_id=letter.subscription_id,
-                reason=letter.reason,
+                subscription_id=each.subscription_id,
+                reason=each.reason,
                 stored_at=Now(),
             )
     if kept:

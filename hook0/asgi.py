@@ -74,6 +74,7 @@ class Door(BaseHandler):
             async for event in response.events:
                 async with asyncio.timeout(SLOW_SECONDS):
                     await send({"type": "http.response.body", "body": event, "more_body": True})
+                await asyncio.sleep(0)  # to who has gone sends succeed at once: the watcher could not say so
             await send({"type": "http.response.body", "body": b""})
         except TimeoutError:
             logger.info("A stream is cut: its client has not read for %d seconds", SLOW_SECONDS)

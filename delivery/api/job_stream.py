@@ -1,10 +1,13 @@
 """`GET /job_queues/{id}/stream/`: jobs as they come. Served by the process of the streams (hook0.asgi)."""
 
 import asyncio
+import logging
 import time
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
 
+from django.db import InterfaceError, OperationalError
 from django.http import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, extend_schema
@@ -25,6 +28,9 @@ from tenants.credentials import principal_with
 from tenants.fields import checked
 from tenants.problems import raises
 
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 10  # jobs that are assigned before they are sent
 PING_SECONDS = 15.0
 CHECK_SECONDS = 60.0  # until it is looked whether the worker is still allowed to have its stream
 EXAMPLE = """event: ping
@@ -67,18 +73,20 @@ class JobStreamView(APIView):
         if STREAMS not in request.META:
             raise StreamIsElsewhere
         token, principal = token_of(request), principal_of(request)
-        stream = queue.astream(query["assignee"], tags=query["tags"], max_assigned=query["max_assigned"])
-        return EventStream(_events(stream, lambda: principal_with(token) == principal), stream.end)
+        wanted = {"tags": query["tags"], "max_assigned": query["max_assigned"]}
+        stream = queue.astream(query["assignee"], at_once=AT_ONCE, **wanted)
+        is_allowed = partial(request.META[STREAMS].ask, lambda: principal_with(token) == principal, True)
+        return EventStream(_events(stream, is_allowed), stream.end)
 
 
-async def _events(stream: AsyncStream, is_allowed: Callable[[], bool]) -> AsyncGenerator[bytes, None]:
+async def _events(stream: AsyncStream, is_allowed: Callable[[], Awaitable[bool]]) -> AsyncGenerator[bytes, None]:
     async with stream:
         yield event("ping")
         check_at = time.monotonic() + CHECK_SECONDS
         while True:
             if time.monotonic() > check_at:
                 check_at = time.monotonic() + CHECK_SECONDS
-                if not await asyncio.to_thread(is_allowed):
+                if not await is_allowed():
                     return
             try:
                 async with asyncio.timeout(PING_SECONDS):
@@ -88,8 +96,11 @@ async def _events(stream: AsyncStream, is_allowed: Callable[[], bool]) -> AsyncG
                 continue
             except StopAsyncIteration:
                 return
+            except (OperationalError, InterfaceError) as problem:
+                logger.warning("The database does not answer, a stream of jobs ends: %s", problem)
+                return
             try:
-                while batch:
+                while batch and not stream.is_over:
                     yield event("message", _json(batch[0]), id_=batch[0].id)
                     del batch[0]  # it was sent
             finally:

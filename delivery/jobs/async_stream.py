@@ -32,6 +32,10 @@ class AsyncStream:
     def __aiter__(self) -> Self:
         return self
 
+    @property
+    def is_over(self) -> bool:
+        return self._is_over or (self._is_open and self._stream.is_over)
+
     def put_back(self, jobs: list[Job]) -> None:
         """These were taken, but did not get to their worker."""
         self._stream.put_back(jobs)

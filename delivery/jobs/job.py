@@ -56,6 +56,7 @@ class Assigned:
 
     jobs: list[Job]
     is_full: bool
+    is_queue_gone: bool
 
 
 @dataclass(frozen=True)

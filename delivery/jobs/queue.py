@@ -7,13 +7,15 @@ threads: each has its own connection.
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
 from asgiref.sync import sync_to_async
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from delivery.dispatch import persistently
 from delivery.jobs import limits, states
 from delivery.jobs.async_stream import AsyncStream
 from delivery.jobs.awaited import awaited
@@ -68,39 +70,44 @@ class Queue:
         if len(set(ids)) < len(ids):
             twice = next(each for each in ids if ids.count(each) > 1)
             raise JobAlreadyExists(f"The id {twice!r} is there twice. Each job needs its own.")
-        with transaction.atomic():
-            new = self._rows.add(jobs)
-            if missing := [each for each in ids if each not in new]:
-                if not JobQueue.objects.filter(pk=self.id).exists():
-                    raise NotFound("The queue was deleted.")
-                raise JobAlreadyExists(f"The queue has a job with the id {missing[0]!r}. None of these was added.")
-        return ids
+        add = partial(self._add, jobs)
+        return add() if connection.in_atomic_block else persistently(add)  # two batches with the same ids may cross
 
     # --- assigned
 
     def claim(self, assignee: str, *, tags: Sequence[str] = (), most: int = 1) -> list[Job]:
         """Assign to a worker the oldest jobs that have all the tags, so many at most."""
-        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=_most("most", most), stream=None).jobs
+        most = _most("most", most)
+        return self.assign(check_assignee(assignee), tags=check_tags(tags), most=most, at_once=most, stream=None).jobs
 
-    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
+    def assign(
+        self, assignee: str, *, tags: Sequence[str], most: int, at_once: int, stream: uuid.UUID | None
+    ) -> Assigned:
         """The same for a stream, which has no more than so many at a time."""
-        return self._rows.assign(assignee, tags=tags, most=most, stream=stream)
+        return self._rows.assign(assignee, tags=tags, most=most, at_once=at_once, stream=stream)
 
-    def stream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> Stream:
+    def stream(
+        self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int, at_once: int | None = None
+    ) -> Stream:
         """An iterator of batches: jobs are assigned as they come, and as others of the same stream end.
 
-        Close it, or use it in a `with`: what it was assigned and has not handed out goes back.
+        Close it, or use it in a `with`: what it was assigned and has not handed out goes back. With `at_once`, batches
+        have so many jobs at most, and the next one is assigned when the one before is read.
         """
         if self._is_closed:
             raise RuntimeError("This queue is closed. Make another.")
-        stream = Stream(self, check_assignee(assignee), check_tags(tags), _most("max_assigned", max_assigned))
+        most = _most("max_assigned", max_assigned)
+        at_once = at_once if at_once is None else _most("at_once", at_once)
+        stream = Stream(self, check_assignee(assignee), check_tags(tags), most, at_once)
         self._streams.add(stream)
         open_stream(stream)
         return stream
 
-    def astream(self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int) -> AsyncStream:
+    def astream(
+        self, assignee: str, *, tags: Sequence[str] = (), max_assigned: int, at_once: int | None = None
+    ) -> AsyncStream:
         """The same for `async with` and `async for`."""
-        return AsyncStream(lambda: self.stream(assignee, tags=tags, max_assigned=max_assigned))
+        return AsyncStream(lambda: self.stream(assignee, tags=tags, max_assigned=max_assigned, at_once=at_once))
 
     def close(self) -> None:
         """End all streams of this object."""
@@ -249,6 +256,15 @@ class Queue:
     aclean_up_expired = awaited(clean_up_expired)
 
     # --- within
+
+    @transaction.atomic
+    def _add(self, jobs: Sequence[NewJob]) -> list[str]:
+        new, ids = self._rows.add(jobs), [job.id for job in jobs]
+        if missing := [each for each in ids if each not in new]:
+            if not JobQueue.objects.filter(pk=self.id).exists():
+                raise NotFound("The queue was deleted.")
+            raise JobAlreadyExists(f"The queue has a job with the id {missing[0]!r}. None of these was added.")
+        return ids
 
     def _move_one(self, operation: Operation, job_id: str, **said: Any) -> State:
         moved = self._rows.move(operation, [check_id(job_id)], **said)

@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from delivery.jobs.models import JobQueue, StoredJob
 from delivery.jobs.states import ENDED
 from delivery.problems import JobQueueConflict
+from delivery.waking import notify
 
 
 def create_queue(application_id: uuid.UUID, name: str, **settings: Any) -> JobQueue:
@@ -29,6 +30,7 @@ def delete_queue(queue: JobQueue) -> None:
         JobQueue.objects.select_for_update().filter(pk=queue.pk).get()  # no job comes in meanwhile
         if StoredJob.objects.filter(queue=queue).exclude(status__in=ENDED).exists():
             raise JobQueueConflict("Some jobs of this queue are not over. Cancel them first, or wait for them.")
+        notify(str(queue.pk))  # its streams end
         queue.delete()
 
 

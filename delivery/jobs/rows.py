@@ -58,8 +58,10 @@ class Rows:
         with self._turns({job.key for job in jobs if job.key is not None}):
             return {job_id for job_id, _ in self._run("enqueue", jobs=rows)}
 
-    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID | None) -> Assigned:
-        wanted = {"assignee": assignee, "most": most, "stream": stream and str(stream)}
+    def assign(
+        self, assignee: str, *, tags: Sequence[str], most: int, at_once: int, stream: uuid.UUID | None
+    ) -> Assigned:
+        wanted = {"assignee": assignee, "most": most, "at_once": at_once, "stream": stream and str(stream)}
         if not tags:
             return _assigned(self._run("claim", **wanted))
         for everything in (False, True):  # others may have been at all that is near
@@ -127,6 +129,6 @@ def _row(job: NewJob) -> dict[str, Any]:
 
 
 def _assigned(rows: list[tuple[Any, ...]]) -> Assigned:
-    *_, places, _ = rows[0]
-    jobs = [Job(*row[:-2]) for row in rows if row[0] is not None]
-    return Assigned(jobs, is_full=len(jobs) == places)
+    *_, places, is_there, _ = rows[0]
+    jobs = [Job(*row[:-3]) for row in rows if row[0] is not None]
+    return Assigned(jobs, is_full=len(jobs) == places, is_queue_gone=not is_there)

@@ -5,18 +5,20 @@ It may be read in any thread. How many of its places are taken is in the table: 
 
 import logging
 import threading
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
 import orjson
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
 from delivery.jobs.job import Assigned, Job
 
 logger = logging.getLogger(__name__)
 
+PAUSES = (0.0, 1.0, 2.0, 4.0)  # between the tries to give jobs back to a database that is away
 NOT_HANDED_OUT = "The stream ended before this job was handed out."
 
 
@@ -25,7 +27,7 @@ class Source(Protocol):
 
     id: uuid.UUID
 
-    def assign(self, assignee: str, *, tags: Sequence[str], most: int, stream: uuid.UUID) -> Assigned: ...
+    def assign(self, assignee: str, *, tags: Sequence[str], most: int, at_once: int, stream: uuid.UUID) -> Assigned: ...
 
     def give_back(self, ids: Sequence[str], *, stream: uuid.UUID, error: str) -> None: ...
 
@@ -33,15 +35,20 @@ class Source(Protocol):
 class Stream:
     """An iterator of batches of jobs that were assigned. It ends when it is closed, and raises what went wrong."""
 
-    def __init__(self, source: Source, assignee: str, tags: Sequence[str], most: int) -> None:
+    def __init__(
+        self, source: Source, assignee: str, tags: Sequence[str], most: int, at_once: int | None = None
+    ) -> None:
         self.id = uuid.uuid4()
         self.on_change: Callable[[], None] = lambda: None
+        self.on_read: Callable[[], None] = lambda: None
         self.on_close: Callable[[], None] = lambda: None
         self.queue_id = source.id
         self._source, self._assignee, self._tags, self._most = source, assignee, set(tags), most
+        self._at_once = at_once
         self._changed = threading.Condition()
         self._batches: deque[list[Job]] = deque()
-        self._is_full = self._is_over = False
+        self.is_over = False
+        self._is_full = self._is_behind = False
         self._is_due = True
         self._error: Exception | None = None
 
@@ -56,23 +63,24 @@ class Stream:
 
     def __next__(self) -> list[Job]:
         with self._changed:
-            self._changed.wait_for(lambda: self._batches or self._is_over)
+            self._changed.wait_for(lambda: self._batches or self.is_over)
             return self._take()
 
     def take(self) -> list[Job]:
         """The next batch if there is one: else none, and at the end StopIteration."""
         with self._changed:
-            return self._take() if self._batches or self._is_over else []
+            return self._take() if self._batches or self.is_over else []
 
     def put_back(self, jobs: list[Job]) -> None:
         """These were taken, but did not get to their worker."""
         with self._changed:
-            self._batches.appendleft(jobs)
+            if jobs:  # an empty batch would hide those behind it
+                self._batches.appendleft(jobs)
 
     def end(self, error: Exception | None = None) -> None:
         """Let its reader come to the end. At once: the rest is left to `close`."""
         with self._changed:
-            self._is_over = True
+            self.is_over = True
             self._error = self._error or error
             self._tell()
 
@@ -104,10 +112,16 @@ class Stream:
         """Have jobs assigned to the free places; whether there may be more."""
         with self._changed:
             self._is_due = False
-        assigned = self._source.assign(self._assignee, tags=sorted(self._tags), most=self._most, stream=self.id)
+            self._is_behind = bool(self._at_once and self._batches)
+            if self._is_behind:
+                return False
+        places = {"most": self._most, "at_once": self._at_once or self._most}
+        assigned = self._source.assign(self._assignee, tags=sorted(self._tags), stream=self.id, **places)
+        if assigned.is_queue_gone:
+            self.end()
         with self._changed:
             self._is_full = assigned.is_full and not self._is_due  # a place may have been freed since
-            if not self._is_over and assigned.jobs:
+            if not self.is_over and assigned.jobs:
                 self._batches.append(assigned.jobs)
                 self._tell()
                 return not self._is_full
@@ -115,8 +129,11 @@ class Stream:
         return False
 
     def _take(self) -> list[Job]:
-        if self._batches and not self._is_over:
-            return self._batches.popleft()
+        if self._batches and not self.is_over:
+            batch = self._batches.popleft()
+            if self._is_behind:
+                self.on_read()
+            return batch
         if self._error:
             raise self._error
         raise StopIteration
@@ -125,11 +142,15 @@ class Stream:
         self._changed.notify_all()
         self.on_change()
 
-    def _give_back(self, jobs: list[Job]) -> None:
+    def _give_back(self, jobs: list[Job], pauses: Sequence[float] = PAUSES) -> None:
         if not jobs:
             return
         try:
             self._source.give_back([job.id for job in jobs], stream=self.id, error=NOT_HANDED_OUT)
         except (DatabaseError, InterfaceError) as problem:
             connection.close()
-            logger.warning("Jobs of a stream that ended stay assigned until their leases end: %s", problem)
+            if pauses and isinstance(problem, (OperationalError, InterfaceError)):
+                time.sleep(pauses[0])
+                self._give_back(jobs, pauses[1:])
+            else:
+                logger.warning("Jobs of a stream that ended stay assigned until their leases end: %s", problem)

@@ -32,6 +32,7 @@ class Hub:
                 self._waker = Waker(partial(connect, name="hook0 job streams"), Floor())
                 threading.Thread(target=self._assign, args=[self._waker], name="job streams", daemon=True).start()
             stream.on_close = partial(self.remove, stream)
+            stream.on_read = partial(self._fill_again, stream)
             self._wakes[stream] = partial(self._hear, stream)
             self._waker.add(str(stream.queue_id), self._wakes[stream])
             self._due[stream] = None
@@ -56,7 +57,11 @@ class Hub:
 
     def _hear(self, stream: Stream, told: str) -> None:
         if stream.hear(told):
-            with self._changed:
+            self._fill_again(stream)
+
+    def _fill_again(self, stream: Stream) -> None:
+        with self._changed:
+            if stream in self._wakes:
                 self._due[stream] = None
                 self._changed.notify_all()
 
@@ -76,15 +81,13 @@ class Hub:
                 stream.close(problem)
                 continue
             if goes_on:
-                with self._changed:
-                    if stream in self._wakes:
-                        self._due[stream] = None
+                self._fill_again(stream)
         connection.close()
         waker.close()
 
 
 class Floor:
-    """Which queues have jobs: asked when a connection begins to listen, and now and then."""
+    """Which queues have jobs, or are gone: asked when a connection begins to listen, and now and then."""
 
     def __init__(self) -> None:
         self._asked: Connection | None = None

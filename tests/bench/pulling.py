@@ -77,6 +77,7 @@ def _bare(stage: Stage, count: int, many: int) -> float:
     subscription = _filled(stage, count)
     with psycopg.connect(stage.cluster.server.url, autocommit=True, prepare_threshold=0) as connection:
         connection.execute("SET enable_seqscan = off")
+        connection.execute("SET synchronous_commit = off")  # as poll and ack have it
         connection.execute("LISTEN bench")
         began = time.monotonic()
         while rows := connection.execute(LEASE, (subscription.pk, many)).fetchall():

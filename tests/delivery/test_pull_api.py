@@ -177,6 +177,10 @@ def test_progress_is_shown_while_the_lease_lasts_and_the_next_try_begins_without
     tell(api, "progress", subscription, reports=[{"token": token, "percent": 50}, {"token": token, "percent": 100}])
     shown = progress_in(api, application)
     assert (shown["percent"], shown["stage"]) == (100, "resizing")
+    last = [{"token": token, "stage": "storing", "events_count": 8}, {"token": token, "events_count": 9}]
+    tell(api, "progress", subscription, reports=last)
+    shown = progress_in(api, application)
+    assert (shown["percent"], shown["stage"], shown["events_count"]) == (100, "storing", 9)
     tell(api, "nack", subscription, rejections=[{"token": token}])
     assert not tell(api, "progress", subscription, reports=[first])[0]["accepted"]
     poll(api, subscription)

@@ -7,7 +7,7 @@ import uuid
 from contextlib import asynccontextmanager
 
 import pytest
-from django.db import connection
+from django.db import ProgrammingError, connection
 
 from delivery import maintenance, reconfigure, stream
 from delivery.audit import Operator
@@ -264,6 +264,28 @@ def test_a_consumer_that_comes_back_keeps_what_it_saw_and_gets_again_what_was_lo
     assert not AttemptLog.objects.filter(succeeded=False).exists()
 
 
+def test_a_consumer_whose_connection_flaps_keeps_what_it_saw(application, streams):
+    """It comes back with the same id again and again: it was sent nothing since, so it knows no other."""
+    subscription = make_subscription(application, **PULL)
+    publish(application, 2)
+
+    async def scene():
+        consumer = Consumer(streams, subscription, max_assigned=1)
+        seen, last_id = await consumer.read(), consumer.last_id
+        for leaves in (True, False, True, False):
+            if leaves:
+                await consumer.leave()
+            consumer = Consumer(streams, subscription, max_assigned=1, last_event_id=last_id)
+            assert await consumer.read(A_WHILE) is None
+        await consumer.tell(seen)
+        second = await consumer.read()
+        assert second.claimed.event_id != seen.claimed.event_id
+        assert consumer.last_id != last_id
+        await consumer.leave()
+
+    asyncio.run(scene())
+
+
 def test_the_id_of_another_subscriptions_stream_or_of_none_gives_nothing(application, streams):
     mine, others = make_subscription(application, **PULL), make_subscription(application, **PULL)
     publish(application)
@@ -316,6 +338,23 @@ def test_a_stream_ends_when_its_consumer_is_allowed_no_more(application, streams
             await consumer.read()
 
     asyncio.run(scene())
+
+
+def test_a_stream_that_fails_leaves_nothing_behind(application, streams, monkeypatch):
+    def fail(*_, **__):
+        raise ProgrammingError("no such column")
+
+    consumer = Consumer(streams, make_subscription(application, **PULL))
+
+    async def scene():
+        assert await consumer.read(A_WHILE) is None
+        monkeypatch.setattr(stream, "poll", fail)
+        consumer.stream.wake()
+        with pytest.raises(ProgrammingError):
+            await consumer.read()
+
+    asyncio.run(scene())
+    assert not streams._rooms
 
 
 def test_what_comes_due_by_itself_is_found_within_a_second_or_so(application, streams, make):

@@ -5,13 +5,16 @@ from datetime import UTC, datetime
 
 import pytest
 
+from delivery import lanes
+from delivery.audit import Operator
 from delivery.finish import Report, finish
+from delivery.models import Lane
 from delivery.pull import Wanted, poll
 from events import undelivered
 from events.announcements import announce
 from events.models import Event, Undelivered
 from tests.clients import as_application, problem
-from tests.factories import EVENT_TYPE, make_application, make_subscription, publish
+from tests.factories import EVENT_TYPE, make_application, make_fifo, make_subscription, publish
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,6 +64,19 @@ def test_what_has_used_up_its_retries_is_kept_under_the_keys_it_named(applicatio
     assert base64.b64decode(kept["payload"]) == b"{}"
     assert kept["subscription_id"] == str(failing.pk)
     assert api.get(f"/keys/{kept['key_id']}/").json() == kept
+
+
+def test_what_blocks_its_lane_is_kept_as_well_and_stays_when_somebody_skips_it(application, api):
+    lane = make_fifo(application, **PULL, fifo_on_exhausted="block")
+    post(api, application, [["a"]])
+    post(api, application, [["b"]])
+    fail(lane)
+    assert listed(api, application) == [["a"]]
+    (kept,) = api.get("/keys/", application_id=application.id).json()
+    assert (kept["reason"], kept["subscription_id"]) == ("exhausted", str(lane.pk))
+    lanes.skip_head(Lane.objects.get().pk, by=Operator("tester"))
+    announce()
+    assert listed(api, application) == [["a"]]
 
 
 def test_what_is_delivered_is_not_kept(application, api, failing):

@@ -46,7 +46,7 @@ def fill(connection, size: int, *, fifo: bool = False, done: int = 0) -> Queue:
 
 
 def claim(connection, queue: Queue, name: str = "claim", **more):
-    wanted = {"queue": queue.id, "assignee": "me", "most": BATCH, "stream": uuid.uuid4(), **more}
+    wanted = {"queue": queue.id, "assignee": "me", "most": BATCH, "at_once": BATCH, "stream": uuid.uuid4(), **more}
     return explain(connection, name, folder=SQL, **wanted)
 
 

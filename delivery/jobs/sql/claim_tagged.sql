@@ -2,18 +2,18 @@
 -- found there, or if asked for `everything`, is looked up by the tags. Called by delivery.jobs.rows. Served by
 -- job_claimable and job_tags_claimable.
 WITH free AS MATERIALIZED (
-  SELECT greatest(0, %(most)s::int - count(*))::int AS places, clock_timestamp() AS moment
-    FROM job WHERE stream = %(stream)s::uuid
+  SELECT places, least(places, %(at_once)s::int) AS room, clock_timestamp() AS moment
+    FROM (SELECT greatest(0, %(most)s::int - count(*))::int AS places FROM job WHERE stream = %(stream)s::uuid) AS taken
 ),
 oldest AS MATERIALIZED (
   SELECT id, tags FROM job
    WHERE queue_id = %(queue)s::uuid AND has_turn AND status IN ('INITIAL_PENDING', 'FAILED_RETRY', 'UNKNOWN_RETRY')
    ORDER BY priority DESC, coalesce(last_retry_at, created_at), id
-   LIMIT (SELECT CASE WHEN places > 0 AND NOT %(everything)s::boolean THEN 200 + places ELSE 0 END FROM free)
+   LIMIT (SELECT CASE WHEN places > 0 AND NOT %(everything)s::boolean THEN 200 + room ELSE 0 END FROM free)
 ),
 near AS MATERIALIZED (SELECT id FROM oldest WHERE tags @> %(tags)s::text[]),
 looked AS MATERIALIZED (
-  SELECT places > 0 AND (%(everything)s::boolean OR (SELECT count(*) FROM near) < places) AS far FROM free
+  SELECT places > 0 AND (%(everything)s::boolean OR (SELECT count(*) FROM near) < room) AS far FROM free
 ),
 far AS MATERIALIZED (
   SELECT id FROM job
@@ -25,7 +25,7 @@ chosen AS MATERIALIZED (
    WHERE id = ANY (ARRAY(SELECT id FROM near UNION SELECT id FROM far))
      AND has_turn AND status IN ('INITIAL_PENDING', 'FAILED_RETRY', 'UNKNOWN_RETRY')
    ORDER BY priority DESC, coalesce(last_retry_at, created_at), id
-   LIMIT (SELECT places FROM free)
+   LIMIT (SELECT room FROM free)
      FOR NO KEY UPDATE SKIP LOCKED
 ),
 assigned AS (
@@ -39,6 +39,6 @@ assigned AS (
 )
 SELECT job_id, status, type, definition, assigned.tags, key, priority, created_at, started_at, finalized_at, last_retry_at,
        assignee, assigned_at, lease_until, retry_count, retry_limit, error, result, percent, stage, events_count,
-       places, far OR places = 0 AS saw_all
+       places, EXISTS (SELECT FROM job_queue WHERE id = %(queue)s::uuid) AS is_there, far OR places = 0 AS saw_all
   FROM free CROSS JOIN looked LEFT JOIN assigned ON true
  ORDER BY priority DESC, coalesce(last_retry_at, created_at), assigned.id

@@ -1,18 +1,22 @@
 """What each operation does beside changing the state."""
 
+import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from rest_framework.serializers import ValidationError
 
-from delivery.jobs import Queue, State, Statistics
+from delivery.jobs import NewJob, Queue, State, Statistics
 from delivery.jobs.models import StoredJob
 from delivery.jobs.queues import change_queue, create_queue, delete_queue
 from delivery.models import JobQueue
 from delivery.problems import JobAlreadyExists, JobConflict, JobQueueConflict
 from tenants.problems import NotFound
 from tests.delivery.jobs.conftest import WORKER, claimed, enqueue, job_in, new
+from tests.delivery.jobs.test_streams import wait_until
 
 
 def test_a_job_comes_out_as_it_went_in(jobs: Queue):
@@ -40,6 +44,39 @@ def test_a_batch_is_added_in_its_order_or_not_at_all(jobs: Queue):
         jobs.enqueue_many([twin, twin])
     assert jobs.statistics().total_jobs == 50
     assert jobs.enqueue_many([]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_batches_that_cross_the_second_is_told_which_id_is_there(jobs):
+    while not (problems := cross(jobs, new(), new())):
+        pass  # it was the first that gave way
+    assert [type(problem) for problem in problems] == [JobAlreadyExists]
+
+
+def cross(jobs: Queue, first: NewJob, second: NewJob) -> list[Exception]:
+    """What the one is told that waits longer, and so is the one that PostgreSQL lets go."""
+    problems = []
+
+    def add_the_other_way_round() -> None:
+        try:
+            jobs.enqueue_many([second, first])
+        except Exception as problem:
+            problems.append(problem)
+        connection.close()
+
+    thread = threading.Thread(target=add_the_other_way_round)
+    with suppress(OperationalError), transaction.atomic(), connection.cursor() as cursor:
+        jobs.enqueue(first)
+        thread.start()
+        wait_until(partial(somebody_waits, cursor))
+        jobs.enqueue(second)
+    thread.join()
+    return problems
+
+
+def somebody_waits(cursor) -> bool:
+    cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+    return bool(cursor.fetchone()[0])
 
 
 def test_what_its_transaction_takes_back_was_never_there(jobs: Queue):

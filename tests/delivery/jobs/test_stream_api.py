@@ -1,15 +1,29 @@
 """`/job_queues/{id}/stream/` as workers see it: the real server of the product, over real sockets."""
 
+import asyncio
+import gc
 import json
 import signal
+import socket
+import time
+from typing import Any
 
+import orjson
 import pytest
 import requests
+from django.db import connection
+from django.test import Client
 
+from delivery.api import job_stream
+from delivery.api.event_stream import event
+from delivery.api.stream import STREAMS
 from delivery.jobs import State
+from delivery.streams import Streams
+from delivery.waking import Waker
+from tenants.credentials import create_application_secret, revoke
 from tests.clients import problem
 from tests.delivery.jobs.conftest import enqueue
-from tests.delivery.jobs.test_streams import wait_until
+from tests.delivery.jobs.test_streams import end_connections, in_loop, wait_until
 from tests.delivery.test_stream_api import SECONDS, events, running_server, server, token
 
 __all__ = ["server", "token"]
@@ -59,6 +73,64 @@ def test_a_worker_that_goes_leaves_its_stream(jobs, server, token):
         wait_until(lambda: jobs.get(job).assignee == "another" or jobs.get(job).status == State.FAILED_RETRY)
         if jobs.get(job).status == State.FAILED_RETRY:  # it was assigned to who had gone just then
             wait_until(lambda: jobs.get(job).assignee == "another")
+
+
+def slow_client(server, jobs, token) -> socket.socket:
+    """A worker with a hundred places, which is to read by itself what it is sent."""
+    client = socket.create_connection(server.removeprefix("http://").split(":"), timeout=SECONDS)
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+    path = f"/api/v1/job_queues/{jobs.id}/stream/?assignee=me&max_assigned=100"
+    client.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    return client
+
+
+def test_for_a_worker_that_does_not_read_not_all_its_places_are_filled(jobs, server, token):
+    for _ in range(60):
+        enqueue(jobs, definition=orjson.dumps("x" * 500_000))
+    with slow_client(server, jobs, token):
+        running = settled = -1
+        while running != settled or running < 1:
+            settled = running
+            time.sleep(1)
+            running = jobs.statistics().running_jobs
+        assert running <= 50  # what the sockets hold, and twice what is assigned at once
+
+
+def test_what_a_worker_that_goes_was_not_sent_goes_back(jobs, server, token):
+    for _ in range(60):
+        enqueue(jobs, definition=orjson.dumps("x" * 500_000))
+    with slow_client(server, jobs, token) as client:
+        client.recv(600_000, socket.MSG_WAITALL)  # the first one, and more
+    wait_until(lambda: jobs.statistics().failed_jobs > 0)
+    assert jobs.statistics().running_jobs < 30  # what the sockets hold; not all that was assigned
+
+
+def test_a_stream_stays_while_the_database_is_away_and_ends_when_its_token_is_revoked(
+    jobs, application, open_connection, monkeypatch
+):
+    monkeypatch.setattr(job_stream, "PING_SECONDS", 0.05)
+    monkeypatch.setattr(job_stream, "CHECK_SECONDS", 0.02)
+    secret, token = create_application_secret(application)
+    streams = Streams(Waker(lambda: None))
+    client: Any = Client(headers={"Authorization": f"Bearer {token}"})
+    client.defaults[STREAMS] = streams
+    answer = client.get(f"/api/v1/job_queues/{jobs.id}/stream/", {"assignee": "me"})
+    coming = answer.events
+
+    async def scene() -> None:
+        for _ in range(4):
+            assert await anext(coming) == event("ping")
+        await asyncio.to_thread(end_connections, open_connection())
+        for _ in range(4):
+            assert await anext(coming) == event("ping")
+        await asyncio.to_thread(revoke, secret)
+        async with asyncio.timeout(SECONDS):
+            assert {each async for each in coming} <= {event("ping")}
+
+    in_loop(scene)
+    streams.close()
+    connection.close()
+    gc.collect()  # the connections of its threads
 
 
 def test_who_asks_for_what_will_not_do_is_told(api, jobs, server, token):

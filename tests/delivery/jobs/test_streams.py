@@ -10,6 +10,8 @@ import pytest
 from django.db import OperationalError, connection, connections
 
 from delivery.jobs import Queue, State
+from delivery.jobs.models import JobQueue
+from delivery.jobs.queues import create_queue, delete_queue
 from delivery.jobs.stream import NOT_HANDED_OUT
 from delivery.jobs.streams import Floor
 from tests.delivery.jobs.conftest import enqueue, new
@@ -173,6 +175,28 @@ def test_who_has_the_tags_and_a_place_is_woken_once_for_a_batch(jobs, read, monk
     assert asked == {"mine": 2}  # once for the word, and once to see that nothing is left
 
 
+def test_no_more_lies_unread_than_is_assigned_at_once(jobs):
+    sent = [enqueue(jobs) for _ in range(5)]
+    with jobs.stream("me", max_assigned=4, at_once=2) as stream:
+        wait_until(lambda: jobs.statistics().running_jobs == 2)
+        sent.append(enqueue(jobs))  # its word is heard, and nothing comes of it
+        assert stays(lambda: jobs.statistics().running_jobs == 2)
+        assert [job.id for job in next(stream)] == sent[:2]
+        wait_until(lambda: jobs.statistics().running_jobs == 4)
+        assert [job.id for job in next(stream)] == sent[2:4]
+        jobs.complete(sent[0])
+        assert [job.id for job in next(stream)] == sent[4:5]
+
+
+def test_a_queue_that_is_deleted_ends_its_streams(jobs, read):
+    readers = [read(), read(tags=["a"])]
+    assert readers[0].gets_nothing()
+    delete_queue(JobQueue.objects.get(pk=jobs.id))
+    for reader in readers:
+        assert reader.ended.wait(PATIENCE)
+        assert reader.problem is None
+
+
 def test_what_was_not_handed_out_goes_back_when_the_stream_ends(jobs):
     sent = [enqueue(jobs) for _ in range(3)]
     stream = jobs.stream("me", max_assigned=2)
@@ -187,6 +211,23 @@ def test_what_was_not_handed_out_goes_back_when_the_stream_ends(jobs):
     assert (given_back.retry_count, given_back.last_retry_at) == (0, None)
     assert (given_back.assignee, jobs.get(cancelled).status) == ("me", State.STOPPED)
     assert jobs.get(sent[2]).status == State.INITIAL_PENDING
+
+
+def test_what_goes_back_does_so_over_a_new_connection_when_the_database_was_away(jobs, open_connection):
+    job = enqueue(jobs)
+    stream = jobs.stream("me", max_assigned=2)
+    wait_until(lambda: jobs.statistics().running_jobs == 1)
+    end_connections(open_connection())
+    stream.close()
+    assert jobs.get(job).status == State.FAILED_RETRY
+
+
+def end_connections(of_mine) -> None:
+    """All but mine, as a database that restarts does."""
+    of_mine.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
 
 
 def test_what_was_handed_out_stays_with_its_worker(jobs):
@@ -236,15 +277,18 @@ def test_words_that_were_lost_are_made_up_for_by_a_new_connection(jobs, read):
     assert reader.next() == {later}
 
 
-def test_the_floor_asks_now_and_then(jobs, open_connection, monkeypatch):
+def test_the_floor_asks_now_and_then(jobs, application, open_connection, monkeypatch):
     enqueue(jobs)
-    floor, on, queues = Floor(), open_connection(), [str(jobs.id), "00000000-0000-0000-0000-000000000000"]
+    idle = Queue(create_queue(application.id, "idle"))
+    floor, on, queues = Floor(), open_connection(), [str(jobs.id), str(idle.id)]
     assert floor(on, queues) == [str(jobs.id)]
     assert floor(on, queues) == []
     assert floor(open_connection(), queues) == [str(jobs.id)]
     monkeypatch.setattr("delivery.jobs.streams.FLOOR_SECONDS", 0.0)
     floor(on, queues)
     assert floor(on, queues) == [str(jobs.id)]
+    gone = "00000000-0000-0000-0000-000000000000"
+    assert floor(on, [gone]) == [gone]  # so that its streams come to their ends
 
 
 class Shift:
@@ -340,6 +384,42 @@ def test_a_task_that_is_cancelled_gives_back_what_it_was_not_handed(jobs):
     asyncio.run(run())
     assert [job.id for job in running] == [first]
     assert (jobs.statistics().running_jobs, jobs.statistics().failed_jobs) == (1, 1)
+
+
+def test_what_came_while_a_batch_was_handed_out_is_read_at_once_when_nothing_is_put_back(jobs):
+    enqueue(jobs)
+
+    async def read() -> None:
+        async with jobs.astream("me", max_assigned=2) as stream:
+            await anext(stream)
+            later = await asyncio.to_thread(enqueue_and_wait)
+            stream.put_back([])
+            async with asyncio.timeout(PATIENCE):
+                assert [job.id for job in await anext(stream)] == [later]
+
+    def enqueue_and_wait() -> str:
+        job = enqueue(jobs)
+        wait_until(lambda: jobs.get(job).status == State.RUNNING)
+        return job
+
+    in_loop(read)
+
+
+def in_loop(scene) -> None:
+    """With one thread for what waits, whose connection ends with it."""
+
+    async def run() -> None:
+        with ThreadPoolExecutor(1) as pool:
+            asyncio.get_running_loop().set_default_executor(pool)
+            await scene()
+            await asyncio.to_thread(connections.close_all)
+
+    asyncio.run(run())
+
+
+def stays(true) -> bool:
+    threading.Event().wait(MOMENT)
+    return bool(true())
 
 
 def wait_until(true) -> None:
