@@ -12,6 +12,7 @@ import pytest
 import requests
 
 from tests.cluster import ROOT
+from tests.flow.conftest import running_product
 from tests.flow.prometheus import wait_until
 from tests.flow.test_first_webhook import call
 from tests.flow.trouble import product_in_trouble
@@ -24,8 +25,10 @@ NEVER_HERE = {f'hook0_api_request_duration_seconds_count{{status="{status}"}}' f
 
 
 @pytest.fixture(scope="module")
-def watched(product, tmp_path_factory):
-    with product_in_trouble(product, tmp_path_factory.mktemp("prometheus"), at_once=True) as watched:
+def watched(tmp_path_factory):
+    """A product of its own: others leave lanes that are blocked, and deliveries that nobody fetches."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    with running_product() as product, product_in_trouble(product, folder, at_once=True) as watched:
         # What is slowest to show: a ratio over the rate of a counter, and a snapshot of the tables.
         watched.prometheus.wait_for("hook0:tries_error_ratio:rate6h > 0")
         watched.prometheus.wait_for('sum(hook0_lanes{phase="blocked"}) > 0')
