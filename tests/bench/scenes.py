@@ -41,18 +41,10 @@ class Row:
 
 def throughput(stage: Stage, *, events: int) -> Iterator[Row]:
     """Deliveries per second, end to end, beside the bare sender and a worker that sends inside its transaction."""
-    naive_events = max(500, events // 20)
-    application = stage.empty()
-    make_subscription(application, url=stage.url("/ok"), **BENCH)
-    load(application, naive_events)
-    stage.cluster.query(NAIVE_INDEX)  # it shall not lose because its order is not indexed
-    stage.run("tests/bench/yardsticks.py", "naive", stage.cluster.server.url, count=1)
-    stage.cluster.query("DROP INDEX naive_order")
-    naive = rate(stage.counts()[0])
-    yield Row("naive worker, 1 process of 16 threads", naive, "deliveries/s")
     for processes in (1, 2):
-        stage.run("tests/bench/yardsticks.py", "bare", stage.url("/ok"), str(events // processes), count=processes)
-        bare = rate(stage.counts()[0])
+        naive = naive_rate(stage, events=max(500, events // 20), processes=processes)
+        yield Row(f"naive worker, {processes} process(es) of 16 threads", naive, "deliveries/s")
+        bare = bare_rate(stage, requests=events, processes=processes)
         yield Row(f"bare sender, {processes} process(es)", bare, "requests/s")
         application = stage.empty()
         for n in range(50):
@@ -66,6 +58,23 @@ def throughput(stage: Stage, *, events: int) -> Iterator[Row]:
         what = f"deliveries without order, {processes} process(es)"
         yield Row(what, ours, "deliveries/s", "bare sender", ours / bare, 0.25)
         yield Row(what, ours, "deliveries/s", "naive worker", ours / naive, 8.0)
+
+
+def naive_rate(stage: Stage, *, events: int, processes: int) -> float:
+    """Of workers that hold a transaction open while they send, as one writes them first."""
+    application = stage.empty()
+    make_subscription(application, url=stage.url("/ok"), **BENCH)
+    load(application, events)
+    stage.cluster.query(NAIVE_INDEX)  # they shall not lose because their order is not indexed
+    stage.run("tests/bench/yardsticks.py", "naive", stage.cluster.server.url, count=processes)
+    stage.cluster.query("DROP INDEX naive_order")
+    return rate(stage.counts()[0])
+
+
+def bare_rate(stage: Stage, *, requests: int, processes: int) -> float:
+    """Of the same client without a database."""
+    stage.run("tests/bench/yardsticks.py", "bare", stage.url("/ok"), str(requests // processes), count=processes)
+    return rate(stage.counts()[0])
 
 
 def one_lane(stage: Stage, *, events: int) -> Iterator[Row]:
@@ -85,13 +94,15 @@ def one_lane(stage: Stage, *, events: int) -> Iterator[Row]:
 
 
 def many_lanes(stage: Stage, *, lanes: int, events: int) -> Iterator[Row]:
-    """A thousand lanes at once."""
+    """A thousand lanes at once, beside the bare sender."""
+    bare = bare_rate(stage, requests=events, processes=2)
     application = stage.empty()
     make_fifo(application, url=stage.url("/ok"), fifo_key="ordering_key", **BENCH)
     load(application, events, spread=lanes)
     with stage.pumps(2):
         stage.cluster.wait_until_quiet(300)
-    yield Row(f"{lanes:,} lanes at once, 2 processes", rate(stage.counts()[0]), "deliveries/s")
+    ours = rate(stage.counts()[0])
+    yield Row(f"{lanes:,} lanes at once, 2 processes", ours, "deliveries/s", "bare sender", ours / bare)
 
 
 def dead_endpoints(stage: Stage, *, seconds: float, rounds: int) -> Iterator[Row]:

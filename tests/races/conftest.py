@@ -23,6 +23,8 @@ from tests.cluster import Cluster, running_cluster
 from tests.races.history import Arrival, Ending, History, Published
 
 TIMEOUT_MS = 1_000
+LANES, DEAD, HANGING = "/lanes", "/dead", "/hanging"
+IN_LANES = "subscription_id IN (SELECT id FROM subscription WHERE url LIKE %s)"
 LEASE_MARGIN = 1
 
 
@@ -36,6 +38,10 @@ class Moody(Receiver):
         self.calm = False
 
     def _next(self, path: str, body: bytes) -> Behaviour:
+        if path == DEAD:
+            return Behaviour(status=500)
+        if path == HANGING:
+            return Behaviour(delay_ms=TIMEOUT_MS + 500)
         mood = 1.0 if self.calm else self.dice.random()
         if mood < 0.08:
             return Behaviour(status=500)
@@ -131,6 +137,20 @@ class Arena(Cluster):
 
     def subscribe(self, **overrides) -> str:
         """An application with one FIFO subscription with a lane per key; the application's id."""
+        application = self._make_application()
+        self.add_subscription(application, **overrides)
+        return application
+
+    def forget_the_dead(self) -> None:
+        """What waits for endpoints that never answer."""
+        self.query(
+            "WITH s AS (SELECT id FROM subscription WHERE url NOT LIKE %s),"
+            " a AS (DELETE FROM request_attempt WHERE subscription_id IN (SELECT id FROM s))"
+            " DELETE FROM fifo_subscription_state WHERE subscription_id IN (SELECT id FROM s)",
+            f"%{LANES}",
+        )
+
+    def _make_application(self) -> str:
         (organization,) = self.query(
             "INSERT INTO organization (id, name) VALUES (gen_random_uuid(), 'Races') RETURNING id"
         )[0]
@@ -143,26 +163,29 @@ class Arena(Cluster):
             " VALUES (%s, 'races', 'event', 'sent')",
             application,
         )
+        return str(application)
+
+    def add_subscription(self, application: str, *, path: str = LANES, **overrides) -> None:
         columns = {
             "fifo_mode": True,
             "fifo_key": "ordering_key",
+            "fifo_on_exhausted": "advance",
             "retry_policy": json.dumps({"schedule_ms": [50] * 99}),
-            "url": f"http://127.0.0.1:{self.receiver.port}/lanes",
+            "url": f"http://127.0.0.1:{self.receiver.port}{path}",
             **overrides,
         }
         names = ", ".join(columns)
         self.query(
             "WITH s AS (INSERT INTO subscription (id, application_id, description, is_enabled, is_paused,"
-            " event_types, labels, metadata, secret, method, headers, fifo_on_exhausted, timeout_ms, max_in_flight,"
+            " event_types, labels, metadata, secret, method, headers, timeout_ms, max_in_flight,"
             f" disabled_reason,"
             f" updated_at, {names}) VALUES (gen_random_uuid(), %s, '', true, false, '{{races.*}}', '{{}}', '{{}}',"
-            f" gen_random_uuid(), 'POST', '{{}}', 'advance', {TIMEOUT_MS}, 32, '', now(),"
+            f" gen_random_uuid(), 'POST', '{{}}', {TIMEOUT_MS}, 32, '', now(),"
             f" {', '.join(['%s'] * len(columns))}) RETURNING id, fifo_mode)"
             f" INSERT INTO subscription_state (subscription_id, fifo_mode) SELECT id, fifo_mode FROM s",
             application,
             *columns.values(),
         )
-        return str(application)
 
     @contextmanager
     def celery(self) -> Iterator[Celery]:
@@ -183,8 +206,10 @@ class Arena(Cluster):
             str(event): (lane, number)
             for event, lane, number in self.query(
                 "SELECT e.event_id, l.lane_id, l.lane_seq FROM event e JOIN"
-                " (SELECT event_id, lane_id, lane_seq FROM attempt_log"
-                "  UNION SELECT event_id, lane_id, lane_seq FROM request_attempt) l ON l.event_id = e.id"
+                " (SELECT event_id, subscription_id, lane_id, lane_seq FROM attempt_log"
+                "  UNION SELECT event_id, subscription_id, lane_id, lane_seq FROM request_attempt) l"
+                f" ON l.event_id = e.id WHERE {IN_LANES}",
+                f"%{LANES}",
             )
         }
         history = History(pending=pending)
@@ -199,7 +224,7 @@ class Arena(Cluster):
                         history.published.append(Published(*places[event], call["invoked"], answered))
                     elif answered < math.inf:
                         history.vanished += 1
-        for each in self.receiver.received:
+        for each in [each for each in self.receiver.received if each.path == LANES]:
             headers = each.headers
             history.arrivals.append(
                 Arrival(
@@ -215,7 +240,8 @@ class Arena(Cluster):
             Ending(*row)
             for row in self.query(
                 "SELECT lane_id, lane_seq, try_number, accepted, succeeded,"
-                " coalesce(error_name = 'E_WORKER_LOST', false) FROM attempt_log"
+                f" coalesce(error_name = 'E_WORKER_LOST', false) FROM attempt_log WHERE {IN_LANES}",
+                f"%{LANES}",
             )
         ]
         return history

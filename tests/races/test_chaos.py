@@ -1,5 +1,6 @@
 """Workers that are killed and frozen, a moody receiver, a database that is shot: order, and nothing lost."""
 
+import json
 import random
 import signal
 import time
@@ -7,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from tests.races.conftest import DEAD, HANGING
 from tests.races.history import check, repeats
 
 WORKERS = 3
@@ -54,6 +56,25 @@ def test_order_is_kept_and_nothing_is_lost_whoever_dies(arena):
     assert len(history.published) > 200
     assert any(ending.lost for ending in history.endings)
     assert repeats(history) > 0
+    assert check(history, patience=PATIENCE) == []
+
+
+def test_healthy_lanes_wait_for_none_that_is_blocked_and_for_no_endpoint_that_hangs(arena):
+    application = arena.subscribe()
+    once_more = json.dumps({"schedule_ms": [50]})
+    arena.add_subscription(application, path=DEAD, fifo_on_exhausted="block", retry_policy=once_more)
+    arena.add_subscription(application, path=HANGING)
+    arena.add_subscription(application, path=HANGING, fifo_mode=False, fifo_key=None)
+    workers = [arena.work() for _ in range(WORKERS)]
+    publishers = [arena.publish(application, seed=seed, seconds=SECONDS) for seed in range(PUBLISHERS)]
+    torment(arena, workers, time.monotonic() + SECONDS)
+    wait_for(publishers)
+    ((blocked,),) = arena.query("SELECT count(*) FROM fifo_subscription_state WHERE phase = 3")
+    arena.forget_the_dead()
+    arena.receiver.calm = True
+    history = arena.history(publishers, pending=arena.wait_until_quiet())
+    assert blocked > 1
+    assert len(history.published) > 200
     assert check(history, patience=PATIENCE) == []
 
 
