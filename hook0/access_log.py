@@ -3,14 +3,18 @@
 import logging
 import time
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import MiddlewareNotUsed
 from django.http import HttpRequest, HttpResponse
 
+from events.ingest import Fate
 from tenants.principal import Principal
 
 logger = logging.getLogger(__name__)
+
+MOST_IDS = 100  # of a batch, in a line
 
 
 def log_requests(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -26,11 +30,23 @@ def log_requests(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[Htt
             "status": response.status_code,
             "ms": round((time.monotonic() - began) * 1000, 1),
             "caller": _caller(request),
+            **_events(response),
         }
         logger.info("%(method)s %(path)s %(status)s %(ms)s ms, %(caller)s", fields, extra={"fields": fields})
         return response
 
     return middleware
+
+
+def _events(response: HttpResponse) -> dict[str, Any]:
+    """Which events the answer says it has taken in: what ties an event to its request."""
+    answer = getattr(response, "data", None)
+    if not isinstance(answer, dict):
+        return {}
+    if response.status_code == 201 and {"event_id", "received_at"} <= answer.keys():
+        return {"event_id": str(answer["event_id"])}
+    created = [each["event_id"] for each in answer.get("results", ()) if each.get("status") == Fate.CREATED]
+    return {"events": len(created), "event_ids": [str(each) for each in created[:MOST_IDS]]} if created else {}
 
 
 def _shown(request: HttpRequest) -> str:

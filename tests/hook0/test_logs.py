@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 from django.conf import settings
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from hook0.logs import Json, Line
@@ -48,6 +49,42 @@ def test_an_exception_is_in_the_same_object():
     entry = json.loads(Json().format(problem))
     assert "what went wrong" in entry["exception"]
     assert "request_id" not in entry
+
+
+SECRET = "hush\nhush"  # of two lines, as texts may be
+
+
+def fail_to_store(name):
+    """What came of it, out of an error of the database whose text has the row."""
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMP TABLE customer (name text PRIMARY KEY)")
+        try:
+            with transaction.atomic():
+                cursor.execute("INSERT INTO customer VALUES (%s), (%s)", [name, name])
+        except IntegrityError as problem:
+            raise RuntimeError("It could not be stored") from problem
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("formatter", [Json(), Line()], ids=["json", "line"])
+def test_an_error_of_the_database_shows_no_rows(formatter):
+    with pytest.raises(RuntimeError) as caught:
+        fail_to_store(SECRET)
+    refused = caught.value.__cause__
+    assert SECRET in str(refused)
+
+    def line(message, argument, raised):
+        told = (type(raised), raised, raised.__traceback__) if raised else None
+        return formatter.format(logging.LogRecord("x", logging.ERROR, "x.py", 1, message, (argument,), told))
+
+    raised = line("%s failed", "it", caught.value)
+    said = line("It failed: %s", refused, None)
+    of_celery = line("Task raised unexpected: %(exc)s", {"exc": repr(refused)}, refused)
+    for shown in (raised, said, of_celery):
+        assert "customer_pkey" in shown
+        assert "hush" not in shown
+        assert "DETAIL" not in shown
+    assert "It could not be stored" in raised
 
 
 def test_a_line_for_people_says_the_request_where_there_is_one(in_a_request):

@@ -17,7 +17,7 @@ from delivery.jobs.models import StoredJob
 from delivery.jobs.queues import create_queue
 from delivery.lanes import pause
 from delivery.models import DeadLetter, Lane, Phase, RequestAttempt
-from events.models import BulkLoad
+from events.models import BulkLoad, Event
 from monitoring import gauges, snapshot
 from monitoring.models import JobRound, Snapshot
 from monitoring.tables import STALE_SECONDS, TableCollector
@@ -250,6 +250,83 @@ def test_jobs_that_are_not_over_are_counted_by_queue_and_state(application, sett
 def test_the_days_of_the_log_reach_ahead(db):
     maintenance.make_partitions()
     assert taken("hook0_attempt_log_days_ahead") == {(): maintenance.PARTITIONS_AHEAD}
+
+
+def test_the_days_of_the_log_reach_back_to_the_oldest(db):
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_char(current_date - 40, 'YYYYMMDD'), make_attempt_log_partition(current_date - 40)")
+        ((day, _),) = cursor.fetchall()
+        try:
+            assert taken("hook0_attempt_log_days_kept") == {(): 40}
+        finally:
+            cursor.execute(f"DROP TABLE attempt_log_{day}")
+    assert taken("hook0_attempt_log_days_kept")[()] < 40
+
+
+def test_the_oldest_event_is_the_one_that_came_first(application):
+    assert taken("hook0_oldest_event_seconds") == {(): 0}
+    first, _ = publish(application, 2)
+    Event.objects.filter(event_id=first.event_id).update(received_at=Now() - timedelta(hours=3))
+    assert taken("hook0_oldest_event_seconds")[()] == pytest.approx(10_800, abs=60)
+
+
+def asked(sql: str):
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        ((value,),) = cursor.fetchall()
+    return value
+
+
+def test_tables_are_as_large_as_postgresql_says_and_their_rows_as_many(application):
+    make_subscription(application)
+    publish(application, 20)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_force_next_flush()")  # what was counted before is not added later
+        for table in ("event", "request_attempt", "attempt_log"):
+            cursor.execute(f"VACUUM ANALYZE {table}")
+        cursor.execute("DELETE FROM request_attempt WHERE id IN (SELECT id FROM request_attempt LIMIT 5)")
+        cursor.execute("SELECT pg_stat_force_next_flush()")
+    rows, dead, size = map(taken, ("hook0_table_rows", "hook0_table_dead_rows", "hook0_table_size_bytes"))
+    assert rows.keys() == dead.keys() == size.keys()
+    assert (rows["event",], dead["event",]) == (20, 0)
+    assert (rows["request_attempt",], dead["request_attempt",]) == (15, 5)
+    assert (rows["attempt_log",], dead["attempt_log",]) == (0, 0)
+    for table in ("event", "request_attempt", "fifo_subscription_state", "subscription_state", "dead_letter"):
+        assert size[table,] == asked(f"SELECT pg_total_relation_size('{table}')")
+    days = "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'attempt_log'::regclass"
+    assert size["attempt_log",] == asked(days)
+
+
+def test_connections_are_counted_by_what_they_do(db, open_connection):
+    assert taken("hook0_database_connections_limit") == {(): int(asked("SHOW max_connections"))}
+    before = taken("hook0_database_connections")
+    assert before["active",] >= 1  # who asks
+    idle, forgotten = open_connection(), open_connection()
+    idle.execute("SELECT 1")
+    forgotten.execute("BEGIN")
+    after = taken("hook0_database_connections")
+    assert after["idle in transaction",] == before["idle in transaction",] + 1
+    assert after["idle",] == before["idle",] + 1
+    ours = "datname = current_database() AND backend_type = 'client backend'"
+    assert sum(after.values()) == asked(f"SELECT count(*) FROM pg_stat_activity WHERE {ours}")
+    assert taken("hook0_database_size_bytes")[()] == pytest.approx(
+        asked("SELECT pg_database_size(current_database())"), rel=0.05
+    )
+
+
+def test_who_keeps_vacuum_from_cleaning_is_as_old_as_its_transaction(db, open_connection):
+    holding = open_connection()
+    holding.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    holding.execute("SELECT 1")  # from now on it has a snapshot
+    began = time.monotonic()
+    deadline = began + 30
+    while (age := taken("hook0_database_oldest_transaction_seconds")[()]) < 0.5:
+        assert time.monotonic() < deadline
+    assert age <= time.monotonic() - began + 1
+    holding.execute("ROLLBACK")
+    assert taken("hook0_database_oldest_transaction_seconds")[()] < age
+    assert taken("hook0_database_prepared_transactions") == {(): asked("SELECT count(*) FROM pg_prepared_xacts")}
+    assert taken("hook0_database_slot_xmin_age") == {(): 0}  # there is no standby
 
 
 def test_a_snapshot_is_taken_once_an_interval_whoever_asks(db):
