@@ -17,4 +17,4 @@ def explain(problem: BaseException) -> str:
         return ours[1].strip()
     if sparks := SPARKS.search(text):
         return sparks[0]
-    return text or type(problem).__name__
+    return text.partition("\n\tat ")[0] or type(problem).__name__

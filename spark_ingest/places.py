@@ -2,7 +2,8 @@
 
 In a file it is the file's number by name, then the row's place in the file. Spark reads files in blocks, and packs
 blocks into partitions as it likes. A row is numbered within its block, from where the block begins: a row has at least
-one byte, so that all numbers of a block are below the next. In other input it is the partition, then the row.
+one byte, so that all numbers of a block are below the next. (Where it may have less, the column says so by larger
+numbers.) In other input it is the partition, then the row.
 """
 
 from typing import Any

@@ -9,11 +9,13 @@ import uuid
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F
 
 from events.models import BulkLoad, Event
-from spark_ingest import job, merging
+from spark_ingest import inputs, job, merging
 from spark_ingest.__main__ import main
 from spark_ingest.arguments import read_arguments
+from spark_ingest.explaining import explain
 from tests.factories import EVENT_TYPE, publish
 from tests.spark_ingest.conftest import in_order, staging_tables
 from tests.spark_ingest.rows import BEGAN, an_event, frame
@@ -63,6 +65,22 @@ def test_gzipped_lines_csv_and_parquet_keep_their_order_too(spark, run, tmp_path
     assert in_order(uuid.UUID(csv.load_id)) == [f'{{"n": {n}}}' for n in numbers]
     assert in_order(uuid.UUID(parquet.load_id)) == [str(100 + n) for n in numbers]
     assert BulkLoad.objects.get(id=parquet.load_id).per_second == 50
+
+
+def test_a_table_that_does_not_number_its_rows_keeps_their_order_too(monkeypatch, spark, run, tmp_path):
+    """As Delta's, which takes a package of its own: ORC stands in for it. Its rows are packed, many to a byte."""
+    event = (
+        F.lit(EVENT_TYPE).alias("event_type"),
+        F.lit(BEGAN).alias("occurred_at"),
+        F.lit('{"shop": "1"}').alias("labels"),
+    )
+    table = spark.range(20_000).select(F.floor(F.col("id") / 500).cast("string").alias("payload"), *event)
+    table.coalesce(1).write.option("orc.stripe.size", "1024").orc(str(tmp_path / "events"))
+    monkeypatch.setattr(inputs, "_read", lambda spark, source, *_, **__: spark.read.orc(source))
+    spark.conf.set("spark.sql.files.maxPartitionBytes", "1000")
+    report = run(tmp_path / "events", "delta")
+    spark.conf.unset("spark.sql.files.maxPartitionBytes")
+    assert in_order(uuid.UUID(report.load_id)) == [str(n // 500) for n in range(20_000)]
 
 
 def test_a_payload_is_stored_as_it_stands_in_the_file(run, tmp_path):
@@ -145,7 +163,7 @@ def test_it_runs_as_a_process_of_its_own(url, application, tmp_path):
         ),
         (["--application-id", str(uuid.uuid4())], "There is no application"),
         (["--format", "parquet"], "cannot be read as parquet"),
-        (["--format", "delta"], "This Spark cannot read delta"),
+        (["--format", "delta"], "This Spark cannot read delta. Add what it needs"),
         (["--map", "kind=x"], "An event has no field 'kind'"),
         (["--set", "labels=x"], "labels: it is not an object of strings"),
         (["--abandon", str(uuid.uuid4())], "There is no load"),
@@ -171,3 +189,9 @@ def test_without_a_database_or_a_source_the_usage_is_shown(monkeypatch, capsys):
             main(argv)
         assert ended.value.code == 2
         assert message in capsys.readouterr().err
+
+
+def test_of_an_error_of_javas_the_stack_is_left_out():
+    assert explain(RuntimeError("java.lang.NoSuchMethodError: x\n\tat org.Y.z(Y.scala:1)\n\tat a.B")) == (
+        "java.lang.NoSuchMethodError: x"
+    )
