@@ -12,14 +12,14 @@ from django.utils.safestring import SafeString
 
 from delivery.attempt_ids import made_at
 from delivery.heads import Head, find_heads
-from delivery.models import Lane, OperatorAction, Phase, RequestAttempt, Tally
+from delivery.models import AttemptLog, Lane, OperatorAction, Phase, RequestAttempt, Tally
 from delivery.tallies import Slot, added, percentile, slots_until
 from events.models import BulkLoad, Replay
 from hook0.desk.charts import bars, marks
 from hook0.desk.health import Health, health_of, with_health
 from subscriptions.models import Subscription
 from tenants.models import Application
-from tenants.staff import sees_all, visible_to
+from tenants.staff import Row, may_see, sees_all, visible_to
 
 HOURS = timedelta(hours=6)
 DAY = timedelta(hours=24)
@@ -68,15 +68,16 @@ class Look:
 
 def look(user: User | AnonymousUser) -> Look:
     now = datetime.now(UTC)
-    subscriptions = visible_to(user, Subscription.objects.filter(deleted_at=None), "application__organization")
-    slots = list(tallied(_tallies(user, subscriptions), now=now, over=HOURS))
-    lanes = visible_to(user, Lane.objects.all(), "subscription__application__organization")
+    mine = visible_to(user, Subscription.objects.filter(deleted_at=None), "application__organization")
+    subscriptions = mine if may_see(user, Subscription) else mine.none()
+    slots = list(tallied(_tallies(user, mine), now=now, over=HOURS))
+    lanes = _shown(user, Lane.objects.all(), "subscription__application__organization")
     stuck = list(lanes.filter(since__isnull=False).select_related("subscription").order_by("since", "id")[:SHOWN])
     heads = find_heads(stuck)
-    pending = visible_to(user, RequestAttempt.objects.all(), "subscription__application__organization")
-    replays = visible_to(user, Replay.objects.all(), "application__organization")
-    loads = visible_to(user, BulkLoad.objects.all(), "application__organization")
-    actions = OperatorAction.objects.order_by("-id")
+    pending = _shown(user, RequestAttempt.objects.all(), "subscription__application__organization")
+    replays = _shown(user, Replay.objects.all(), "application__organization")
+    loads = _shown(user, BulkLoad.objects.all(), "application__organization")
+    actions = OperatorAction.objects.order_by("-id") if may_see(user, OperatorAction) else OperatorAction.objects.none()
     if not sees_all(user):
         applications = visible_to(user, Application.objects.all(), "organization")
         actions = actions.filter(application_id__in=applications.values("id"))
@@ -88,7 +89,7 @@ def look(user: User | AnonymousUser) -> Look:
         failed=sum(slot.failed for slot in slots),
         p95_ms=percentile(added(slots), 0.95),
         backlog=_count(pending),
-        oldest=_oldest(user, subscriptions),
+        oldest=_oldest(user, mine) if may_see(user, RequestAttempt) else None,
         blocked=_count(lanes.filter(phase=Phase.BLOCKED)),
         stuck=[(lane, heads.get(lane.pk)) for lane in stuck],
         failing=_failing(subscriptions),
@@ -121,7 +122,14 @@ def sparklines(subscription_ids: list[uuid.UUID], *, now: datetime | None = None
     return days
 
 
+def _shown(user: User | AnonymousUser, rows: QuerySet[Row], organization: str) -> QuerySet[Row]:
+    """What somebody sees of these, who may look at such rows at all."""
+    return visible_to(user, rows, organization) if may_see(user, rows.model) else rows.none()
+
+
 def _tallies(user: User | AnonymousUser, subscriptions: QuerySet[Subscription]) -> QuerySet[Tally]:
+    if not may_see(user, AttemptLog):
+        return Tally.objects.none()
     if sees_all(user):
         return Tally.objects.all()
     return Tally.objects.filter(subscription__in=subscriptions.values("id"))
