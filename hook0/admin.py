@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from delivery.attempts import Sought, find_attempts
-from delivery.models import Lane, OperatorAction
+from delivery.models import Lane, OperatorAction, Phase
 from hook0.desk import application_verbs
 from hook0.desk.charts import bars
 from hook0.desk.health import health_of, with_health
@@ -19,7 +19,7 @@ from tenants.cells import badge
 from tenants.checked_forms import CheckedAdmin
 from tenants.models import Application
 
-SHOWN = 10
+SHOWN, LOOKED_AT = 10, 1_000
 ABOUT_FIFO = (
     "FIFO sends one webhook at a time in each lane, and the next only when the one before has succeeded or was given "
     "up. It costs throughput: a slow endpoint slows its lane, and a failing event holds back what comes behind it. "
@@ -85,14 +85,13 @@ class SubscriptionAdmin(CheckedAdmin):
             messages.warning(request, warning)
 
     def facts(self, request: HttpRequest, row: Any) -> dict[str, Any]:
-        stuck = Lane.objects.filter(subscription=row, since__isnull=False).order_by("since", "id")
         actions = OperatorAction.objects.filter(subscription_id=row.pk).order_by("-at", "-id")
         return {
             "application_id": row.application_id,
             "health": health_of(row),
             "chart": bars(sparklines([row.pk])[row.pk], label="Tries of the last 24 hours"),
             "attempts": find_attempts(Sought(row.application_id, subscription_id=row.pk), most=SHOWN),
-            "lanes": stuck[:SHOWN],
+            "lanes": _lanes_of(row),
             "operator_actions": actions[:SHOWN],
         }
 
@@ -112,3 +111,11 @@ class SubscriptionAdmin(CheckedAdmin):
     @admin.display(description="order")
     def is_fifo(self, row: Subscription) -> str:
         return "FIFO" if row.fifo_mode else "–"
+
+
+def _lanes_of(subscription: Subscription) -> list[Lane]:
+    """Some in which deliveries wait, stuck ones first. Where there are very many lanes, not all are looked at."""
+    lanes = Lane.objects.filter(subscription=subscription)
+    stuck = list(lanes.filter(since__isnull=False).order_by("since", "id")[:SHOWN])
+    near = lanes.filter(pk__in=lanes.order_by("key").values("pk")[:LOOKED_AT])
+    return stuck + list(near.filter(since=None).exclude(phase=Phase.EMPTY).order_by("key")[: SHOWN - len(stuck)])

@@ -17,6 +17,7 @@ TONES: dict[int, Tone] = {
     Phase.EMPTY: "good", Phase.WAITING: "busy", Phase.RUNNING: "busy", Phase.BLOCKED: "bad", Phase.PAUSED: "off",
 }  # fmt: skip
 SHOWN = 20
+OF_ONE = "subscription__id__exact"
 
 
 class StandingFilter(admin.SimpleListFilter):
@@ -48,7 +49,9 @@ class LaneAdmin(ReadOnlyAdmin):
 
     def order(self, request: HttpRequest) -> Sequence[str]:
         is_stuck = request.GET.get("standing") == "stuck" or request.GET.get("phase__exact") == str(Phase.BLOCKED)
-        return ("since", "id") if is_stuck else ("-id",)
+        if is_stuck:
+            return ("since", "id")
+        return ("key", "id") if OF_ONE in request.GET else ("-id",)  # as lane_once_per_key has them
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Lane], search_term: str

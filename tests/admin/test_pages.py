@@ -1,14 +1,17 @@
 """Every page comes, and asks the database no more than it may."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from delivery.models import Tally
+from delivery.models import Lane, Tally
 from tests.admin.walk import details, lists, verbs
+from tests.factories import make_fifo, publish
 
 MOST_QUERIES = 20
 
@@ -30,6 +33,21 @@ def test_every_page_comes_with_few_queries(operator, scene):
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
         get(operator, address)
+
+
+def test_a_subscriptions_page_shows_its_lanes_and_leads_to_all_of_them(operator, application):
+    busy, other = (make_fifo(application, fifo_key="ordering_key", description=name) for name in ("Busy", "Other"))
+    for key in ("stuck", "moving"):
+        publish(application, ordering_key=key)
+    Lane.objects.filter(key="stuck").update(since=Now())
+    Lane.objects.create(subscription=busy, key="empty")
+    page = get(operator, reverse("admin:subscriptions_subscription_change", args=[busy.pk]))
+    assert page.index("stuck (Waiting)") < page.index("moving (Waiting)")
+    assert "empty (Empty)" not in page
+    everything = get(operator, re.search(r'href="([^"]*)">All its lanes', page)[1])
+    for key in ("stuck", "moving", "empty"):
+        assert f"Busy · {key}" in everything
+    assert str(other.pk) not in everything
 
 
 def test_a_database_whose_clock_is_ahead_breaks_no_chart(operator, scene):

@@ -86,6 +86,11 @@ def addresses() -> Iterator[tuple[str, str]]:
         yield model.__name__, reverse(f"{name}_change", args=[last.pk])
     yield "stuck lanes", reverse("admin:delivery_lane_changelist") + "?standing=stuck"
     yield "blocked lanes", reverse("admin:delivery_lane_changelist") + "?phase__exact=3"
+    fifo = Subscription.objects.get(fifo_mode=True)
+    yield "a FIFO subscription", reverse("admin:subscriptions_subscription_change", args=[fifo.pk])
+    of_loose = f"?subscription__id__exact={Subscription.objects.get(fifo_mode=False).pk}"
+    for name, query in {"lanes of one": f"?subscription__id__exact={fifo.pk}", "no lanes": of_loose}.items():
+        yield name, reverse("admin:delivery_lane_changelist") + query
     yield "a lane by its key", reverse("admin:delivery_lane_changelist") + "?q=key+77"
     yield "failed attempts", reverse("admin:delivery_attemptlog_changelist") + "?status=failed"
     yield (
