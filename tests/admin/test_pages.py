@@ -9,7 +9,8 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from delivery.models import Lane, Tally
+from delivery.backlog import sample_backlog
+from delivery.models import BacklogSample, Lane, RequestAttempt, Tally
 from tests.admin.walk import details, lists, verbs
 from tests.factories import make_fifo, publish
 
@@ -78,3 +79,17 @@ def test_attempts_are_narrowed_as_the_api_narrows_them(operator, scene, query, s
     page = get(operator, f"{reverse('admin:delivery_attemptlog_changelist')}?{query}")
     assert shown in page
     assert hidden not in page
+
+
+def test_home_draws_what_waited_how_old_it_was_and_how_many_succeeded(operator, scene):
+    publish(scene, 2)
+    sample_backlog()
+    BacklogSample.objects.update(age_seconds=3 * 3600)
+    page = get(operator, reverse("admin:index"))
+    waiting = RequestAttempt.objects.count()
+    for label in (
+        f"Deliveries that wait, at most {waiting} deliveries",
+        "The oldest that waits, at most 180 minutes",
+        "Tries that succeeded, at most 100 %",
+    ):
+        assert f'aria-label="{label}"' in page
