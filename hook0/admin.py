@@ -9,7 +9,7 @@ from delivery.attempts import Sought, find_attempts
 from delivery.models import Lane, OperatorAction, Phase
 from hook0.desk import application_verbs
 from hook0.desk.charts import bars
-from hook0.desk.health import health_of, with_health
+from hook0.desk.health import HEALTHS, health_of, of_health, with_health
 from hook0.desk.home import sparklines
 from hook0.desk.subscription_form import SubscriptionForm
 from hook0.desk.subscription_verbs import VERBS
@@ -18,13 +18,35 @@ from tenants.admin import ApplicationAdmin
 from tenants.cells import badge
 from tenants.checked_forms import CheckedAdmin
 from tenants.models import Application
+from tenants.staff import applications_of, read_uuid
 
 SHOWN, LOOKED_AT = 10, 1_000
+MOST_APPLICATIONS = 100  # to choose from
 ABOUT_FIFO = (
     "FIFO sends one webhook at a time in each lane, and the next only when the one before has succeeded or was given "
     "up. It costs throughput: a slow endpoint slows its lane, and a failing event holds back what comes behind it. "
     "Switched off, what waits in order is sent without order; switched on, it is numbered in the order of its events."
 )
+
+
+class HealthFilter(admin.SimpleListFilter):
+    title, parameter_name = "health", "health"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(name, name) for name in HEALTHS]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return of_health(queryset, self.value() or "") if self.value() else queryset
+
+
+class ApplicationFilter(admin.SimpleListFilter):
+    title, parameter_name = "application", "application__id__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(str(each.pk), str(each)) for each in applications_of(request.user)[:MOST_APPLICATIONS]]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(application=read_uuid(self.value())) if self.value() else queryset
 
 
 @admin.register(Application)
@@ -39,7 +61,7 @@ class SubscriptionAdmin(CheckedAdmin):
     by: Sequence[str] = ("-created_at", "-id")
     list_display = ("name", "health", "day", "application", "is_fifo", "url", "created")
     list_display_links = ("name",)
-    list_filter = ("is_enabled", "is_paused", "fifo_mode")
+    list_filter = (HealthFilter, ApplicationFilter, "fifo_mode")
     search_fields = ("description", "url", "id")
     search_help_text = "A part of a description or URL"
     nothing = "No subscription yet. It says which events go where; add the application and its event types first."

@@ -2,6 +2,8 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -10,9 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from delivery.backlog import sample_backlog
-from delivery.models import BacklogSample, Lane, RequestAttempt, Tally
+from delivery.models import BacklogSample, Lane, Phase, RequestAttempt, Tally
+from hook0.desk.health import HEALTHS, health_of, of_health, with_health
+from subscriptions.models import Subscription, SubscriptionState
 from tests.admin.walk import details, lists, verbs
-from tests.factories import make_fifo, publish
+from tests.factories import make_application, make_fifo, make_subscription, publish
 
 MOST_QUERIES = 20
 
@@ -93,3 +97,36 @@ def test_home_draws_what_waited_how_old_it_was_and_how_many_succeeded(operator, 
         "Tries that succeeded, at most 100 %",
     ):
         assert f'aria-label="{label}"' in page
+
+
+def test_subscriptions_are_listed_by_their_health_and_by_application(operator, application):
+    """Whatever is shown of one is where it is listed, and nowhere else."""
+    now = datetime.now(UTC)
+    states: list[dict[str, Any]] = [
+        {}, {"failures": 2}, {"failing_since": now}, {"failures": 12, "circuit_until": now + timedelta(hours=1)},
+        {"failures": 12, "circuit_until": now - timedelta(hours=1)},
+    ]  # fmt: skip
+    switches: list[dict[str, Any]] = [
+        {},
+        {"is_paused": True},
+        {"is_enabled": False},
+        {"is_enabled": False, "is_paused": True},
+    ]
+    for number, (state, switch, blocks) in enumerate(product(states, switches, (False, True))):
+        one = make_fifo(application, description=f"number {number}", **switch)
+        SubscriptionState.objects.filter(pk=one.pk).update(**state)
+        if blocks:
+            Lane.objects.create(subscription=one, key="a", tail_seq=1, phase=Phase.BLOCKED, since=now)
+    healths = {each.pk: health_of(each).name for each in with_health(Subscription.objects.all())}
+    assert set(healths.values()) == set(HEALTHS)
+    for name in HEALTHS:
+        found = of_health(with_health(Subscription.objects.all()), name)
+        assert {each.pk for each in found} == {pk for pk, health in healths.items() if health == name}
+    other = make_subscription(make_application(), description="another")
+    address = reverse("admin:subscriptions_subscription_changelist")
+    assert "number 0<" in get(operator, f"{address}?health=ok")
+    assert "number 0<" not in get(operator, f"{address}?health=paused")
+    theirs = get(operator, f"{address}?application__id__exact={other.application_id}")
+    assert "another<" in theirs
+    assert "number 0<" not in theirs
+    assert "another<" not in get(operator, f"{address}?application__id__exact=nonsense")

@@ -9,6 +9,7 @@ from django.urls import reverse
 from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
 from delivery.tallies import count_tries
 from events.models import Event, Undelivered
+from hook0.desk.health import HEALTHS
 from subscriptions.models import Subscription
 from tests.factories import make_application, make_fifo, make_subscription
 
@@ -84,6 +85,8 @@ def addresses() -> Iterator[tuple[str, str]]:
         last = model._default_manager.latest("ended_at" if model is AttemptLog else "pk")
         yield f"{model.__name__} list", reverse(f"{name}_changelist")
         yield model.__name__, reverse(f"{name}_change", args=[last.pk])
+    for health in HEALTHS:
+        yield f"subscriptions: {health}", reverse("admin:subscriptions_subscription_changelist") + f"?health={health}"
     yield "stuck lanes", reverse("admin:delivery_lane_changelist") + "?standing=stuck"
     yield "blocked lanes", reverse("admin:delivery_lane_changelist") + "?phase__exact=3"
     fifo = Subscription.objects.get(fifo_mode=True)
