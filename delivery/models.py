@@ -239,6 +239,26 @@ class Tally(models.Model):
         return f"{self.subscription_id} at {self.slot}: {self.amount}"
 
 
+class BacklogSample(models.Model):
+    """What waited of a subscription at some moment of ten minutes: what charts are made of. Kept for two days."""
+
+    pk = models.CompositePrimaryKey("subscription_id", "slot")
+    subscription = models.ForeignKey(
+        Subscription, models.DO_NOTHING, related_name="+", db_constraint=False, db_index=False
+    )
+    slot = models.DateTimeField(help_text="When the ten minutes began.")
+    amount = models.IntegerField(help_text="Up to delivery.backlog.MOST_COUNTED.")
+    age_seconds = models.IntegerField(help_text="Of the oldest.")
+
+    class Meta:
+        db_table = "backlog_sample"
+        # the charts of all, whether a slot was sampled, and what is past its time
+        indexes = [models.Index(fields=["slot"], name="backlog_sample_slot")]
+
+    def __str__(self) -> str:
+        return f"{self.subscription_id} at {self.slot}: {self.amount}"
+
+
 class DeadLetter(models.Model):
     """A delivery that was given up, on the record."""
 

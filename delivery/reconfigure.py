@@ -21,6 +21,8 @@ from subscriptions.models import OrganizationWorker, Subscription, SubscriptionS
 from subscriptions.workers import lock_defaults, pool_of
 from tenants.problems import NotFound
 
+OF_A_DELETED_APPLICATION = Operator("hook0", "Its application is deleted")
+
 # What the record tells of an edit beside the names of what was changed: targets and headers may hold credentials.
 _TOLD = ("is_enabled", "is_paused", "fifo_mode", "fifo_key")
 
@@ -149,14 +151,13 @@ def delete(subscription_id: uuid.UUID, *, by: Operator) -> int:
     return dropped
 
 
-def delete_all(application_id: uuid.UUID) -> int:
+def delete_all(application_id: uuid.UUID, *, by: Operator = OF_A_DELETED_APPLICATION) -> int:
     """All subscriptions and job queues of an application that is deleted; how many deliveries were dropped.
 
     Each subscription goes in a transaction of its own. What breaks off in between goes on with the next call, and there
     will be one: `delivery.maintenance` looks for what is left.
     """
     dropped = 0
-    by = Operator("hook0", "Its application is deleted")
     left = Subscription.objects.filter(application_id=application_id, deleted_at=None)
     for subscription_id in left.values_list("id", flat=True):
         with suppress(NotFound):  # somebody else was faster

@@ -24,6 +24,12 @@ class Slot:
     failed: int = 0
     latencies: dict[int, int] = field(default_factory=dict)
 
+    @property
+    def success_percent(self) -> float | None:
+        """How many of a hundred tries succeeded; None without tries."""
+        tries = self.succeeded + self.failed
+        return 100 * self.succeeded / tries if tries else None
+
     def add(self, *, succeeded: bool, latency: int, amount: int) -> None:
         if succeeded:
             self.succeeded += amount

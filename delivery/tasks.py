@@ -5,6 +5,7 @@ import time
 from celery import shared_task
 
 from delivery import maintenance, progress, tallies, worker
+from delivery.backlog import sample_backlog
 from delivery.jobs.maintenance import clean_up_jobs as delete_old_jobs
 from delivery.jobs.maintenance import take_lapsed_jobs
 from delivery.stopping import stopping
@@ -64,8 +65,9 @@ def finish_deletions() -> None:
 
 @shared_task
 def count_tries() -> None:
-    """Count how tries have ended, for the charts."""
+    """Count how tries have ended, and what waits, for the charts."""
     tallies.count_tries()
+    sample_backlog()
 
 
 @shared_task

@@ -8,7 +8,9 @@ from django.db import transaction
 from subscriptions.models import Subscription, SubscriptionState, Worker
 from subscriptions.problems import TooManySubscriptionsPerApplication
 from subscriptions.workers import lock_defaults, pool_of
+from tenants.audit import note
 from tenants.models import Application
+from tenants.principal import Operator
 from tenants.quotas import limits, require_room
 
 DISABLE_AFTER_HOURS = 120
@@ -27,7 +29,9 @@ def appetite(target_type: str) -> int:
 
 
 @transaction.atomic
-def create_subscription(*, dedicated_workers: Sequence[Worker] = (), **fields: Any) -> Subscription:
+def create_subscription(
+    *, dedicated_workers: Sequence[Worker] = (), by: Operator | None = None, **fields: Any
+) -> Subscription:
     """A subscription, with the row that the queue keeps of it."""
     fields.setdefault("disable_after_hours", patience(fifo_mode=fields.get("fifo_mode", False)))
     subscription = Subscription(**fields)
@@ -45,4 +49,5 @@ def create_subscription(*, dedicated_workers: Sequence[Worker] = (), **fields: A
         fifo_mode=subscription.fifo_mode,
         pool=pool_of(subscription, fifo_mode=subscription.fifo_mode),
     )
+    note(by, "create_subscription", application_id=subscription.application_id, subscription_id=subscription.pk)
     return subscription

@@ -47,17 +47,17 @@ class GroupAdmin(DjangoGroupAdmin, ModelAdmin):
 
 
 def _new_token(organization: Organization, fields: dict[str, Any], by: Operator) -> Shown:
-    _, token = create_service_token(organization, name=fields["name"])
+    _, token = create_service_token(organization, name=fields["name"], by=by)
     return Shown("tenants/secret.html", {"secret": token, "told": "A service token for the whole organization."})
 
 
 def _new_secret(application: Application, fields: dict[str, Any], by: Operator) -> Shown:
-    _, token = create_application_secret(application, name=fields["name"])
+    _, token = create_application_secret(application, name=fields["name"], by=by)
     return Shown("tenants/secret.html", {"secret": token, "told": "A secret for this application's API."})
 
 
 def _revoke(credential: Credential, fields: dict[str, Any], by: Operator) -> str:
-    revoke(credential)
+    revoke(credential, by=by)
     return f"{credential} is revoked."
 
 
@@ -108,8 +108,8 @@ class ApplicationForm(CheckedForm):
 
     def carry_out(self, wanted: dict[str, Any]) -> Application:
         if self.instance._state.adding:
-            return create_application(**wanted)
-        return rename_application(self.instance.pk, wanted["name"])
+            return create_application(**wanted, by=self.by)
+        return rename_application(self.instance.pk, wanted["name"], by=self.by)
 
 
 class ApplicationAdmin(CheckedAdmin):
@@ -151,16 +151,17 @@ class EventTypeForm(CheckedForm):
         return {**given, "application_id": str(given["application"].pk)}
 
     def carry_out(self, wanted: dict[str, Any]) -> EventType:
-        return declare(**wanted)
+        return declare(**wanted, by=self.by)
 
 
 def _activate(row: EventType, fields: dict[str, Any], by: Operator) -> str:
-    declare(application_id=row.application_id, service=row.service, resource_type=row.resource_type, verb=row.verb)
+    name = {"service": row.service, "resource_type": row.resource_type, "verb": row.verb}
+    declare(application_id=row.application_id, **name, by=by)
     return f"{row} is active."
 
 
 def _deactivate(row: EventType, fields: dict[str, Any], by: Operator) -> str:
-    deactivate(row)
+    deactivate(row, by=by)
     return f"{row} is no longer active."
 
 

@@ -16,6 +16,7 @@ from rest_framework.exceptions import APIException
 from unfold.admin import ModelAdmin
 from unfold.views import ChangeList
 
+from tenants.audit import note
 from tenants.cells import copyable, moment
 from tenants.keyset_list import KeysetList
 from tenants.principal import Operator
@@ -70,6 +71,11 @@ class StaffAdmin(ModelAdmin):
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """So much hangs on a row that a click must not take it away."""
         return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        action = f"{'change' if change else 'create'}_{self.opts.model_name}"
+        note(Operator(request.user.get_username()), action, id=str(obj.pk), name=str(obj), changed=form.changed_data)
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         """Whether the reader may say the verbs, here or on a whole selection."""

@@ -4,12 +4,13 @@ import hashlib
 import secrets
 import uuid
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models.functions import Now
 
+from tenants.audit import note
 from tenants.memory import Memory
 from tenants.models import Application, ApplicationSecret, Credential, Organization, ServiceToken, describe
-from tenants.principal import Principal
+from tenants.principal import Operator, Principal
 
 SERVICE_TOKEN_PREFIX = "hook0_"  # noqa: S105 - so that scanners of leaks can tell
 
@@ -19,27 +20,44 @@ def hash_token(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-def create_application_secret(application: Application, *, name: str = "") -> tuple[ApplicationSecret, str]:
+@transaction.atomic
+def create_application_secret(
+    application: Application, *, name: str = "", by: Operator | None = None
+) -> tuple[ApplicationSecret, str]:
     """A new secret and its token, which cannot be read again."""
     token = str(uuid.uuid4())
     secret = ApplicationSecret.objects.create(
         application=application, name=name, token_hash=hash_token(token), hint=token[-4:]
     )
+    _note(by, "create_secret", secret)
     return secret, token
 
 
-def create_service_token(organization: Organization, *, name: str = "") -> tuple[ServiceToken, str]:
+@transaction.atomic
+def create_service_token(
+    organization: Organization, *, name: str = "", by: Operator | None = None
+) -> tuple[ServiceToken, str]:
     """A new service token and its text, which cannot be read again."""
     token = SERVICE_TOKEN_PREFIX + secrets.token_urlsafe(32)
     service_token = ServiceToken.objects.create(
         organization=organization, name=name, token_hash=hash_token(token), hint=token[-4:]
     )
+    _note(by, "create_service_token", service_token)
     return service_token, token
 
 
-def revoke(credential: Credential) -> None:
+@transaction.atomic
+def revoke(credential: Credential, *, by: Operator | None = None) -> None:
     """Who uses it is refused from now on; see `REMEMBERED_SECONDS`."""
     type(credential)._default_manager.filter(pk=credential.pk).update(deleted_at=Now())
+    _note(by, "revoke", credential)
+
+
+def _note(by: Operator | None, action: str, credential: Credential) -> None:
+    if isinstance(credential, ApplicationSecret):
+        note(by, action, application_id=credential.application_id, secret=str(credential))
+    elif isinstance(credential, ServiceToken):
+        note(by, action, organization_id=str(credential.organization_id), service_token=str(credential))
 
 
 _WHO = """

@@ -25,6 +25,11 @@ def sees_all(user: AbstractBaseUser | AnonymousUser) -> bool:
     return isinstance(user, User) and user.has_perm(SEES_ALL)
 
 
+def may_see(user: AbstractBaseUser | AnonymousUser, model: type[Model]) -> bool:
+    """Whether somebody may look at such rows, wherever there are some that are theirs."""
+    return isinstance(user, User) and user.has_perm(f"{model._meta.app_label}.view_{model._meta.model_name}")
+
+
 def visible_to(user: AbstractBaseUser | AnonymousUser, rows: QuerySet[Row], organization: str) -> QuerySet[Row]:
     """What somebody sees of these; `organization` is the way from a row to its organization."""
     if sees_all(user):

@@ -63,7 +63,11 @@ class LaneAdmin(ReadOnlyAdmin):
 
     def order(self, request: HttpRequest) -> Sequence[str]:
         is_stuck = request.GET.get("standing") == "stuck" or request.GET.get("phase__exact") == str(Phase.BLOCKED)
-        return ("since", "id") if is_stuck else ("-id",)
+        if is_stuck:
+            return ("since", "id")
+        return (
+            ("key", "id") if SubscriptionFilter.parameter_name in request.GET else ("-id",)
+        )  # as lane_once_per_key has them
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Lane], search_term: str

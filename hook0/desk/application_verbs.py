@@ -15,7 +15,7 @@ def _replay(application: Application, fields: dict[str, Any], by: Operator) -> s
 
 
 def _delete(application: Application, fields: dict[str, Any], by: Operator) -> str:
-    dropped = delete_application(application.pk, delete_subscriptions=reconfigure.delete_all)
+    dropped = delete_application(application.pk, delete_subscriptions=reconfigure.delete_all, by=by)
     return f"It is gone, with its subscriptions and {dropped} deliveries that waited."
 
 

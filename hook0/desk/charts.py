@@ -36,10 +36,10 @@ def _bar(slot: Slot, x: float, step: float, height: int, most: int) -> SafeStrin
     )  # fmt: skip
 
 
-def marks(values: Iterable[int | None], *, label: str, unit: str) -> SafeString:
-    """A value for each slot that has one, below the greatest, which is named."""
+def marks(values: Iterable[float | None], *, label: str, unit: str, most: float | None = None) -> SafeString:
+    """A value for each slot that has one, below the most there can be, or else the greatest, which is named."""
     points = list(values)
-    most = max((value for value in points if value is not None), default=0) or 1
+    most = most or max((value for value in points if value is not None), default=0) or 1
     step = WIDTH / max(1, len(points))
     dots = (
         (_px(n * step), _px(HEIGHT - 4 - (HEIGHT - 8) * value / most), _px(max(1.0, step - 1)))
@@ -49,7 +49,7 @@ def marks(values: Iterable[int | None], *, label: str, unit: str) -> SafeString:
     return format_html(
         '<p class="legend">{} {}</p>'
         '<svg class="drawn" role="img" aria-label="{}" viewBox="0 0 {} {}" preserveAspectRatio="none">{}</svg>',
-        most, unit, f"{label}, at most {most} {unit}", WIDTH, HEIGHT,
+        f"{most:,}", unit, f"{label}, at most {most:,} {unit}", WIDTH, HEIGHT,
         format_html_join("", '<rect class="mark" x="{}" y="{}" width="{}" height="4"/>', dots),
     )  # fmt: skip
 

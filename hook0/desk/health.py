@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from delivery.models import Lane, Phase
 from subscriptions.models import Subscription
 from tenants.cells import Tone
+
+HEALTHS = ("ok", "retrying", "circuit open", "blocked", "paused", "disabled")
 
 
 @dataclass(frozen=True)
@@ -39,3 +41,20 @@ def health_of(subscription: Any, *, now: datetime | None = None) -> Health:
     if state and (state.failures or state.failing_since):
         return Health("retrying", "busy", f"{state.failures} outages in a row")
     return Health("ok", "good")
+
+
+def of_health(subscriptions: QuerySet[Any], name: str, *, now: datetime | None = None) -> QuerySet[Any]:
+    """Those of which `health_of` says this, among what `with_health` has made."""
+    gravest_first = {
+        "disabled": Q(is_enabled=False),
+        "paused": Q(is_paused=True),
+        "blocked": Q(has_blocked=True),
+        "circuit open": Q(state__circuit_until__gt=now or datetime.now(UTC)),
+        "retrying": Q(state__failures__gt=0) | Q(state__failing_since__isnull=False),
+        "ok": Q(),
+    }
+    for each, holds in gravest_first.items():
+        if each == name:
+            return subscriptions.filter(holds)
+        subscriptions = subscriptions.exclude(holds)
+    return subscriptions.none()

@@ -7,19 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Max, Model, OuterRef, Q, QuerySet, Subquery, Sum
 from django.utils.safestring import SafeString
 
 from delivery.attempt_ids import made_at
 from delivery.heads import Head, find_heads
-from delivery.models import Lane, OperatorAction, Phase, RequestAttempt, Tally
+from delivery.models import AttemptLog, BacklogSample, Lane, OperatorAction, Phase, RequestAttempt, Tally
 from delivery.tallies import Slot, added, percentile, slots_until
 from events.models import BulkLoad, Replay
 from hook0.desk.charts import bars, marks
 from hook0.desk.health import Health, health_of, with_health
 from subscriptions.models import Subscription
 from tenants.models import Application
-from tenants.staff import sees_all, visible_to
+from tenants.staff import Row, may_see, sees_all, visible_to
 
 HOURS = timedelta(hours=6)
 DAY = timedelta(hours=24)
@@ -46,7 +46,10 @@ class Look:
 
     sees_any: bool
     deliveries: SafeString
+    successes: SafeString
     latency: SafeString
+    waiting: SafeString
+    ages: SafeString
     succeeded: int
     failed: int
     p95_ms: int | None
@@ -68,27 +71,32 @@ class Look:
 
 def look(user: User | AnonymousUser) -> Look:
     now = datetime.now(UTC)
-    subscriptions = visible_to(user, Subscription.objects.filter(deleted_at=None), "application__organization")
-    slots = list(tallied(_tallies(user, subscriptions), now=now, over=HOURS))
-    lanes = visible_to(user, Lane.objects.all(), "subscription__application__organization")
+    mine = visible_to(user, Subscription.objects.filter(deleted_at=None), "application__organization")
+    subscriptions = mine if may_see(user, Subscription) else mine.none()
+    slots = list(tallied(_of_mine(user, Tally.objects.all(), mine, AttemptLog), now=now, over=HOURS))
+    samples = sampled(_of_mine(user, BacklogSample.objects.all(), mine, RequestAttempt), now=now, over=HOURS)
+    lanes = _shown(user, Lane.objects.all(), "subscription__application__organization")
     stuck = list(lanes.filter(since__isnull=False).select_related("subscription").order_by("since", "id")[:SHOWN])
     heads = find_heads(stuck)
-    pending = visible_to(user, RequestAttempt.objects.all(), "subscription__application__organization")
-    replays = visible_to(user, Replay.objects.all(), "application__organization")
-    loads = visible_to(user, BulkLoad.objects.all(), "application__organization")
-    actions = OperatorAction.objects.order_by("-id")
+    pending = _shown(user, RequestAttempt.objects.all(), "subscription__application__organization")
+    replays = _shown(user, Replay.objects.all(), "application__organization")
+    loads = _shown(user, BulkLoad.objects.all(), "application__organization")
+    actions = OperatorAction.objects.order_by("-id") if may_see(user, OperatorAction) else OperatorAction.objects.none()
     if not sees_all(user):
         applications = visible_to(user, Application.objects.all(), "organization")
         actions = actions.filter(application_id__in=applications.values("id"))
     return Look(
         sees_any=subscriptions.exists(),
         deliveries=bars(slots, label="Tries of the last six hours"),
+        successes=marks((slot.success_percent for slot in slots), label="Tries that succeeded", unit="%", most=100),
         latency=marks((percentile(slot.latencies, 0.95) for slot in slots), label="95th percentile", unit="ms"),
+        waiting=marks((waiting for waiting, _ in samples), label="Deliveries that wait", unit="deliveries"),
+        ages=marks((age for _, age in samples), label="The oldest that waits", unit="minutes"),
         succeeded=sum(slot.succeeded for slot in slots),
         failed=sum(slot.failed for slot in slots),
         p95_ms=percentile(added(slots), 0.95),
         backlog=_count(pending),
-        oldest=_oldest(user, subscriptions),
+        oldest=_oldest(user, mine) if may_see(user, RequestAttempt) else None,
         blocked=_count(lanes.filter(phase=Phase.BLOCKED)),
         stuck=[(lane, heads.get(lane.pk)) for lane in stuck],
         failing=_failing(subscriptions),
@@ -108,6 +116,16 @@ def tallied(tallies: QuerySet[Tally], *, now: datetime, over: timedelta) -> Iter
     return slots.values()
 
 
+def sampled(samples: QuerySet[BacklogSample], *, now: datetime, over: timedelta) -> list[tuple[int, int]]:
+    """How much waited in each slot, the oldest first, and for how many minutes the oldest of it had."""
+    slots = dict.fromkeys(slots_until(now, over=over), (0, 0))
+    found = samples.filter(slot__gte=next(iter(slots))).values("slot")
+    for row in found.annotate(total=Sum("amount"), oldest=Max("age_seconds")):
+        if row["slot"] in slots:
+            slots[row["slot"]] = row["total"], row["oldest"] // 60
+    return list(slots.values())
+
+
 def sparklines(subscription_ids: list[uuid.UUID], *, now: datetime | None = None) -> dict[uuid.UUID, list[Slot]]:
     """The last 24 hours of several subscriptions, in hours."""
     moment = now or datetime.now(UTC)
@@ -121,10 +139,18 @@ def sparklines(subscription_ids: list[uuid.UUID], *, now: datetime | None = None
     return days
 
 
-def _tallies(user: User | AnonymousUser, subscriptions: QuerySet[Subscription]) -> QuerySet[Tally]:
-    if sees_all(user):
-        return Tally.objects.all()
-    return Tally.objects.filter(subscription__in=subscriptions.values("id"))
+def _shown(user: User | AnonymousUser, rows: QuerySet[Row], organization: str) -> QuerySet[Row]:
+    """What somebody sees of these, who may look at such rows at all."""
+    return visible_to(user, rows, organization) if may_see(user, rows.model) else rows.none()
+
+
+def _of_mine(
+    user: User | AnonymousUser, counted: QuerySet[Row], subscriptions: QuerySet[Subscription], of: type[Model]
+) -> QuerySet[Row]:
+    """What was counted of the reader's subscriptions, if the reader may look at what was counted."""
+    if not may_see(user, of):
+        return counted.none()
+    return counted if sees_all(user) else counted.filter(subscription__in=subscriptions.values("id"))
 
 
 def _failing(subscriptions: QuerySet[Subscription]) -> list[tuple[Any, Health]]:

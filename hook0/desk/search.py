@@ -16,7 +16,7 @@ from delivery.models import AttemptLog, DeadLetter, RequestAttempt
 from events.models import Event, Replay
 from subscriptions.models import Subscription
 from tenants.models import Application, EventType, Organization
-from tenants.staff import read_uuid, visible_to
+from tenants.staff import may_see, read_uuid, visible_to
 
 MOST = 8  # of a kind
 
@@ -40,7 +40,7 @@ def find(user: User | AnonymousUser, term: str) -> list[Result]:
             "data_object",
         )
         for rows, organization in (_by_id(wanted) if wanted else _by_name(term))
-        if user.has_perm(f"{rows.model._meta.app_label}.view_{rows.model._meta.model_name}")
+        if may_see(user, rows.model)
         for row in visible_to(user, rows, organization)[:MOST]
     ]
 

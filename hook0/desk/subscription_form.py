@@ -87,7 +87,7 @@ class SubscriptionForm(CheckedForm):
     def carry_out(self, wanted: dict[str, Any]) -> Model:
         columns, moved = as_columns(wanted), 0
         if self.instance._state.adding:
-            saved = create_subscription(**columns)
+            saved = create_subscription(**columns, by=self.by)
         else:
             columns.pop("application_id")
             moved = edit(self.instance.pk, columns, by=self.by)

@@ -48,7 +48,7 @@ class SubscriptionsView(APIView):
     @extend_schema(operation_id="subscriptions.create", request=SubscriptionPost, responses={201: ConfiguredAnswer})
     def post(self, request: Request) -> Response:
         """Create a subscription. The answer holds its signing secret."""
-        subscription = create_subscription(**_read(request))
+        subscription = create_subscription(**_read(request), by=operator_of(request))
         return Response(_configured(subscription), status=201)
 
     @extend_schema(

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from tenants.api.event_types import ApplicationListQuery, ApplicationQuery, application_asked_for
-from tenants.authentication import require_application
+from tenants.authentication import operator_of, require_application
 from tenants.credentials import create_application_secret, hash_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, ApplicationSecret
@@ -50,7 +50,8 @@ class ApplicationSecretsView(APIView):
     def post(self, request: Request) -> Response:
         """Create a secret. Keep the `token` of the answer: it cannot be read again."""
         application_id, name = _read(request)
-        secret, token = create_application_secret(Application.objects.get(id=application_id), name=name)
+        application = Application.objects.get(id=application_id)
+        secret, token = create_application_secret(application, name=name, by=operator_of(request))
         return Response(ApplicationSecretAnswer(secret).data | {"token": token}, status=201)
 
     @extend_schema(
@@ -84,7 +85,7 @@ class ApplicationSecretView(APIView):
     @extend_schema(operation_id="applicationSecrets.delete", parameters=[ApplicationQuery], responses={204: None})
     def delete(self, request: Request, token: uuid.UUID) -> Response:
         """Revoke a secret."""
-        revoke(_find(application_asked_for(request), token))
+        revoke(_find(application_asked_for(request), token), by=operator_of(request))
         return Response(status=204)
 
 

@@ -15,11 +15,13 @@ from rest_framework.views import APIView
 
 from tenants.api.onboarding import Step
 from tenants.api.organizations import OrganizationListQuery, organization_asked_for
-from tenants.authentication import require_application, require_organization
+from tenants.audit import note
+from tenants.authentication import operator_of, require_application, require_organization
 from tenants.credentials import create_application_secret
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, Organization
 from tenants.pages import NamedQuery, Page, named
+from tenants.principal import Operator
 from tenants.problems import TooManyApplicationsPerOrganization, raises
 from tenants.quotas import limits, require_room
 from tenants.usage import Usage
@@ -66,7 +68,7 @@ class ApplicationInfoAnswer(serializers.Serializer[Any]):
 
 
 @transaction.atomic
-def create_application(*, organization_id: uuid.UUID, name: str) -> Application:
+def create_application(*, organization_id: uuid.UUID, name: str, by: Operator) -> Application:
     """An application, with a first secret. Nobody has seen its token: it is there as Hook0's clients expect it."""
     require_room(
         Organization.objects.filter(id=organization_id),
@@ -76,18 +78,23 @@ def create_application(*, organization_id: uuid.UUID, name: str) -> Application:
     )
     application = Application.objects.create(organization_id=organization_id, name=name)
     create_application_secret(application, name="Default")
+    note(by, "create_application", application_id=application.id, name=name)
     return application
 
 
-def rename_application(application_id: uuid.UUID, name: str) -> Application:
+@transaction.atomic
+def rename_application(application_id: uuid.UUID, name: str, *, by: Operator) -> Application:
     Application.objects.filter(id=application_id).update(name=name)
+    note(by, "rename_application", application_id=application_id, name=name)
     return Application.objects.get(id=application_id)
 
 
-def delete_application(application_id: uuid.UUID, *, delete_subscriptions: Callable[[uuid.UUID], int]) -> int:
+def delete_application(application_id: uuid.UUID, *, delete_subscriptions: Callable[..., int], by: Operator) -> int:
     """Its secrets are void from now on; how many deliveries were dropped with its subscriptions."""
-    Application.objects.filter(id=application_id).update(deleted_at=Now())
-    return delete_subscriptions(application_id)
+    with transaction.atomic():
+        Application.objects.filter(id=application_id).update(deleted_at=Now())
+        note(by, "delete_application", application_id=application_id)
+    return delete_subscriptions(application_id, by=by)
 
 
 @extend_schema(tags=["Applications"])
@@ -98,7 +105,7 @@ class ApplicationsView(APIView):
         """Create an application. It needs a service token, and so does making a secret for it."""
         body = checked(ApplicationPost, request.data)
         require_organization(request, body["organization_id"])
-        return Response(ApplicationAnswer(create_application(**body)).data, status=201)
+        return Response(ApplicationAnswer(create_application(**body, by=operator_of(request))).data, status=201)
 
     @extend_schema(
         operation_id="applications.list",
@@ -117,7 +124,7 @@ class ApplicationsView(APIView):
 class ApplicationView(APIView):
     # hook0.urls says which functions: what an application has is known above us.
     usage_of: Callable[[QuerySet[Application]], Usage] = NotImplemented
-    delete_subscriptions: Callable[[uuid.UUID], int] = NotImplemented
+    delete_subscriptions: Callable[..., int] = NotImplemented
 
     @extend_schema(operation_id="applications.get", responses=ApplicationInfoAnswer)
     def get(self, request: Request, application_id: uuid.UUID) -> Response:
@@ -132,11 +139,13 @@ class ApplicationView(APIView):
         """Give an application another name. It stays in its organization."""
         require_application(request, application_id)
         body = checked(ApplicationPut, request.data)
-        return Response(ApplicationAnswer(rename_application(application_id, body["name"])).data)
+        renamed = rename_application(application_id, body["name"], by=operator_of(request))
+        return Response(ApplicationAnswer(renamed).data)
 
     @extend_schema(operation_id="applications.delete", responses={204: None})
     def delete(self, request: Request, application_id: uuid.UUID) -> Response:
         """Delete an application. Its secrets are void, and its subscriptions go, with what waits for them."""
         require_application(request, application_id)
-        delete_application(application_id, delete_subscriptions=self.delete_subscriptions)
+        by = operator_of(request)
+        delete_application(application_id, delete_subscriptions=self.delete_subscriptions, by=by)
         return Response(status=204)

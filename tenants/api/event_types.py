@@ -12,11 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from tenants.authentication import require_application
+from tenants.audit import note
+from tenants.authentication import operator_of, require_application
 from tenants.fields import checked, no_control_characters
 from tenants.models import Application, EventType
 from tenants.own_event_types import RESERVED_SERVICE
 from tenants.pages import Page, PageQuery
+from tenants.principal import Operator
 from tenants.problems import NotFound, TooManyEventTypesPerApplication, raises
 from tenants.quotas import limits, require_room
 
@@ -53,7 +55,9 @@ class ApplicationListQuery(ApplicationQuery, PageQuery):
 
 
 @transaction.atomic
-def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb: str) -> EventType:
+def declare(
+    *, application_id: uuid.UUID, service: str, resource_type: str, verb: str, by: Operator | None = None
+) -> EventType:
     """The event type of this name, active. Parts may hold dots: what counts is the name they make."""
     same_name = EventType.objects.filter(application_id=application_id, name=f"{service}.{resource_type}.{verb}")
     if found := same_name.filter(deactivated_at=None).first():
@@ -69,7 +73,9 @@ def declare(*, application_id: uuid.UUID, service: str, resource_type: str, verb
             EventType.objects.create(
                 application_id=application_id, service=service, resource_type=resource_type, verb=verb
             )
-    return same_name.get()
+    event_type = same_name.get()
+    note(by, "activate_event_type", application_id=application_id, event_type=event_type.name)
+    return event_type
 
 
 def declare_ours(application_id: uuid.UUID, name: str) -> None:
@@ -84,9 +90,11 @@ def declare_ours(application_id: uuid.UUID, name: str) -> None:
     )
 
 
-def deactivate(event_type: EventType) -> None:
+@transaction.atomic
+def deactivate(event_type: EventType, *, by: Operator) -> None:
     """Its events are refused from now on. What has come in is delivered."""
     EventType.objects.filter(pk=event_type.pk).update(deactivated_at=Now())
+    note(by, "deactivate_event_type", application_id=event_type.application_id, event_type=event_type.name)
 
 
 class EventTypeListQuery(ApplicationListQuery):
@@ -102,7 +110,7 @@ class EventTypesView(APIView):
         """Create an event type, or activate it again."""
         fields = checked(EventTypePost, request.data)
         require_application(request, fields["application_id"])
-        return Response(EventTypeAnswer(declare(**fields)).data, status=201)
+        return Response(EventTypeAnswer(declare(**fields, by=operator_of(request))).data, status=201)
 
     @extend_schema(
         operation_id="eventTypes.list",
@@ -130,7 +138,7 @@ class EventTypeView(APIView):
     @extend_schema(operation_id="eventTypes.delete", responses={204: None})
     def delete(self, request: Request, name: str) -> Response:
         """Deactivate an event type: its events are refused from now on."""
-        deactivate(self._find(request, name))
+        deactivate(self._find(request, name), by=operator_of(request))
         return Response(status=204)
 
     def _find(self, request: Request, name: str) -> EventType:

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from tenants.api.organizations import OrganizationListQuery, OrganizationQuery, organization_asked_for
-from tenants.authentication import require_organization
+from tenants.authentication import operator_of, require_organization
 from tenants.credentials import SERVICE_TOKEN_PREFIX, create_service_token, revoke
 from tenants.fields import checked, no_control_characters
 from tenants.models import Organization, ServiceToken
@@ -39,7 +39,8 @@ class ServiceTokensView(APIView):
     def post(self, request: Request) -> Response:
         """Create a service token. Keep the `biscuit` of the answer: it cannot be read again."""
         organization_id, name = _read(request)
-        service_token, token = create_service_token(Organization.objects.get(id=organization_id), name=name)
+        organization = Organization.objects.get(id=organization_id)
+        service_token, token = create_service_token(organization, name=name, by=operator_of(request))
         return Response(ServiceTokenAnswer(service_token).data | {"biscuit": token}, status=201)
 
     @extend_schema(
@@ -74,7 +75,7 @@ class ServiceTokenView(APIView):
     @extend_schema(operation_id="serviceToken.delete", parameters=[OrganizationQuery], responses={204: None})
     def delete(self, request: Request, token_id: uuid.UUID) -> Response:
         """Revoke a service token."""
-        revoke(_find(organization_asked_for(request), token_id))
+        revoke(_find(organization_asked_for(request), token_id), by=operator_of(request))
         return Response(status=204)
 
 

@@ -1,14 +1,22 @@
 """Every page comes, and asks the database no more than it may."""
 
+import re
 from datetime import UTC, datetime, timedelta
+from itertools import product
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from delivery.models import Tally
+from delivery.backlog import sample_backlog
+from delivery.models import BacklogSample, Lane, Phase, RequestAttempt, Tally
+from hook0.desk.health import HEALTHS, health_of, of_health, with_health
+from subscriptions.models import Subscription, SubscriptionState
 from tests.admin.walk import details, lists, verbs
+from tests.factories import make_application, make_fifo, make_subscription, publish
 
 MOST_QUERIES = 20
 
@@ -30,6 +38,21 @@ def test_every_page_comes_with_few_queries(operator, scene):
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
         get(operator, address)
+
+
+def test_a_subscriptions_page_shows_its_lanes_and_leads_to_all_of_them(operator, application):
+    busy, other = (make_fifo(application, fifo_key="ordering_key", description=name) for name in ("Busy", "Other"))
+    for key in ("stuck", "moving"):
+        publish(application, ordering_key=key)
+    Lane.objects.filter(key="stuck").update(since=Now())
+    Lane.objects.create(subscription=busy, key="empty")
+    page = get(operator, reverse("admin:subscriptions_subscription_change", args=[busy.pk]))
+    assert page.index("stuck (Waiting)") < page.index("moving (Waiting)")
+    assert "empty (Empty)" not in page
+    everything = get(operator, re.search(r'href="([^"]*)">All its lanes', page)[1])
+    for key in ("stuck", "moving", "empty"):
+        assert f"Busy · {key}" in everything
+    assert str(other.pk) not in everything
 
 
 def test_a_database_whose_clock_is_ahead_breaks_no_chart(operator, scene):
@@ -60,3 +83,50 @@ def test_attempts_are_narrowed_as_the_api_narrows_them(operator, scene, query, s
     page = get(operator, f"{reverse('admin:delivery_attemptlog_changelist')}?{query}")
     assert shown in page
     assert hidden not in page
+
+
+def test_home_draws_what_waited_how_old_it_was_and_how_many_succeeded(operator, scene):
+    publish(scene, 2)
+    sample_backlog()
+    BacklogSample.objects.update(age_seconds=3 * 3600)
+    page = get(operator, reverse("admin:index"))
+    waiting = RequestAttempt.objects.count()
+    for label in (
+        f"Deliveries that wait, at most {waiting} deliveries",
+        "The oldest that waits, at most 180 minutes",
+        "Tries that succeeded, at most 100 %",
+    ):
+        assert f'aria-label="{label}"' in page
+
+
+def test_subscriptions_are_listed_by_their_health_and_by_application(operator, application):
+    """Whatever is shown of one is where it is listed, and nowhere else."""
+    now = datetime.now(UTC)
+    states: list[dict[str, Any]] = [
+        {}, {"failures": 2}, {"failing_since": now}, {"failures": 12, "circuit_until": now + timedelta(hours=1)},
+        {"failures": 12, "circuit_until": now - timedelta(hours=1)},
+    ]  # fmt: skip
+    switches: list[dict[str, Any]] = [
+        {},
+        {"is_paused": True},
+        {"is_enabled": False},
+        {"is_enabled": False, "is_paused": True},
+    ]
+    for number, (state, switch, blocks) in enumerate(product(states, switches, (False, True))):
+        one = make_fifo(application, description=f"number {number}", **switch)
+        SubscriptionState.objects.filter(pk=one.pk).update(**state)
+        if blocks:
+            Lane.objects.create(subscription=one, key="a", tail_seq=1, phase=Phase.BLOCKED, since=now)
+    healths = {each.pk: health_of(each).name for each in with_health(Subscription.objects.all())}
+    assert set(healths.values()) == set(HEALTHS)
+    for name in HEALTHS:
+        found = of_health(with_health(Subscription.objects.all()), name)
+        assert {each.pk for each in found} == {pk for pk, health in healths.items() if health == name}
+    other = make_subscription(make_application(), description="another")
+    address = reverse("admin:subscriptions_subscription_changelist")
+    assert "number 0<" in get(operator, f"{address}?health=ok")
+    assert "number 0<" not in get(operator, f"{address}?health=paused")
+    theirs = get(operator, f"{address}?application__id__exact={other.application_id}")
+    assert "another<" in theirs
+    assert "number 0<" not in theirs
+    assert "another<" not in get(operator, f"{address}?application__id__exact=nonsense")

@@ -3,10 +3,13 @@
 import re
 
 import pytest
+from django.contrib.auth.models import Permission, User
+from django.db.models.functions import Now
 from django.urls import reverse
 
 from delivery.models import Lane, OperatorAction
-from tenants.models import Organization
+from hook0.desk.home import look
+from tenants.models import Membership, Organization
 from tenants.staff import OPERATORS, VIEWERS
 from tests.admin.conftest import make_person
 from tests.admin.scene import make_scene
@@ -104,3 +107,23 @@ def test_who_belongs_to_nothing_is_told_what_to_do(transactional_db, scene):
     assert "ask an administrator" in home
     for address in lists().values():
         assert str(scene.pk) not in nobody.get(address, follow=True).content.decode()
+
+
+def test_who_may_look_at_nothing_sees_nothing_at_home(transactional_db, scene):
+    """A membership says of which organizations, and a group says what: it takes both."""
+    Lane.objects.update(since=Now())
+    member, viewer = make_person("nina", of=scene), make_person("vito", VIEWERS, of=scene)
+    home, shown = (client.get(reverse("admin:index")).content.decode() for client in (member, viewer))
+    for known in ("Shop: blocks", "to see it"):  # a lane and a subscription; what was done
+        assert known in shown
+        assert known not in home
+    sections = {"subscriptions.view_subscription": "failing", "delivery.view_lane": "stuck"}
+    sections |= {"delivery.view_operatoraction": "actions", "events.view_replay": "replays"}
+    sections |= {"events.view_bulkload": "loads", "delivery.view_requestattempt": "backlog"}
+    for permission, section in sections.items():
+        user = User.objects.create_user(permission, is_staff=True)
+        Membership.objects.create(user=user, organization=scene.organization)
+        app, _, name = permission.partition(".")
+        user.user_permissions.add(Permission.objects.get(content_type__app_label=app, codename=name))
+        seen = {each for each in sections.values() if getattr(look(user), each)}
+        assert seen == {section}

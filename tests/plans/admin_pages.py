@@ -9,6 +9,7 @@ from django.urls import reverse
 from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
 from delivery.tallies import count_tries
 from events.models import Event, Undelivered
+from hook0.desk.health import HEALTHS
 from subscriptions.models import Subscription
 from tests.factories import make_application, make_fifo, make_subscription
 
@@ -84,10 +85,15 @@ def addresses() -> Iterator[tuple[str, str]]:
         last = model._default_manager.latest("ended_at" if model is AttemptLog else "pk")
         yield f"{model.__name__} list", reverse(f"{name}_changelist")
         yield model.__name__, reverse(f"{name}_change", args=[last.pk])
+    for health in HEALTHS:
+        yield f"subscriptions: {health}", reverse("admin:subscriptions_subscription_changelist") + f"?health={health}"
     yield "stuck lanes", reverse("admin:delivery_lane_changelist") + "?standing=stuck"
     yield "blocked lanes", reverse("admin:delivery_lane_changelist") + "?phase__exact=3"
-    fifo = Lane.objects.first().subscription_id
-    yield "lanes of a subscription", reverse("admin:delivery_lane_changelist") + f"?subscription={fifo}"
+    fifo = Subscription.objects.get(fifo_mode=True)
+    yield "a FIFO subscription", reverse("admin:subscriptions_subscription_change", args=[fifo.pk])
+    of_loose = f"?subscription={Subscription.objects.get(fifo_mode=False).pk}"
+    for name, query in {"lanes of one": f"?subscription={fifo.pk}", "no lanes": of_loose}.items():
+        yield name, reverse("admin:delivery_lane_changelist") + query
     yield "a lane by its key", reverse("admin:delivery_lane_changelist") + "?q=key+77"
     yield "failed attempts", reverse("admin:delivery_attemptlog_changelist") + "?status=failed"
     yield (

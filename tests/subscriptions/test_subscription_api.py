@@ -207,7 +207,7 @@ def test_what_waits_follows_an_update_which_warns_of_what_it_does_to_it(api, app
     (warning,) = answer.json()["warnings"]
     assert (warning["code"], warning["message"][:2]) == ("fifo_off_with_pending", "3 ")
     assert RequestAttempt.objects.filter(lane=None).count() == 3
-    action = OperatorAction.objects.get()
+    action = OperatorAction.objects.latest("id")
     secret = ApplicationSecret.objects.get()
     assert (action.action, action.actor) == ("edit_subscription", f"unnamed (…{secret.hint})")
 
