@@ -148,7 +148,6 @@ WORKERS = Dashboard(
             },
             "/monitoring/jobround/",
             warn=60,
-            width=12,
         ),
         Panel(
             "Which jobs run, and which fail?",
@@ -156,7 +155,6 @@ WORKERS = Dashboard(
             "cps",
             {"{{task}} {{result}}": "sum by (task, result) (rate(hook0_jobs_total[$__rate_interval]))"},
             "/monitoring/jobround/",
-            width=12,
         ),
     ],
 )

@@ -88,7 +88,7 @@ def _numbers(axes: Axes, panel: Panel, series: list[tuple[str, list[float], list
     for number, (value, name) in enumerate(shown):
         bad = panel.warn is not None and value >= panel.warn
         text = f"{value:,.3g} {UNITS[panel.unit]}  {name}"
-        size = 20 if len(shown) <= 2 else 11
+        size = 20 if len(shown) <= 2 else 11 if len(shown) <= 4 else 8
         height = 0.75 - 0.8 * number / max(len(shown), 3)
         axes.text(0.5, height, text, ha="center", fontsize=size, color="red" if bad else "green")
 
