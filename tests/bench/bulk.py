@@ -20,6 +20,7 @@ from tests.bench.stage import EVENT_TYPE, Stage
 
 PAYLOAD_BYTES = 500
 JDBC_JAR = Path("/usr/share/java/postgresql.jar")  # Debian's libpostgresql-jdbc-java
+INSTALL = "apt install libpostgresql-jdbc-java, and make bench ARGS=bulk"
 COLUMNS = "event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at"
 
 
@@ -39,7 +40,9 @@ def bulk(stage: Stage, *, rows: int) -> Iterator[Row]:
                 jdbc = rows / _write_by_jdbc(stage, source, batched)
                 yield Row("load from Spark", ours, "rows/s", name, ours / jdbc, bar)
         else:
-            sys.stdout.write(f"Spark's JDBC writer is not measured: there is no {JDBC_JAR} (libpostgresql-jdbc-java)\n")
+            sys.stdout.write(
+                f"NOT MEASURED: load from Spark / Spark's JDBC writer. There is no {JDBC_JAR}: {INSTALL}\n"
+            )
 
 
 def memory(stage: Stage, *, sizes: Sequence[int]) -> Iterator[Row]:

@@ -11,15 +11,26 @@ from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 
 import pyspark
+import pytest
 from packaging.requirements import Requirement
 
-from events.models import Event
+from events.models import BulkLoad, Event
+from hook0.programs import kill_group
 from spark_ingest import java, session
+from tests.spark_ingest.conftest import in_order, staging_tables
 from tests.spark_ingest.rows import an_event
+from tests.spark_ingest.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent.parent
 HOW_TO = ROOT / "docs" / "how-to" / "load-from-spark.md"
 SPARK = Path(pyspark.__file__).parent
+SPECULATION = {
+    "spark.executor.memory": "512m",
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "1s",
+}
 
 READ_ALL = """
 import sys
@@ -32,12 +43,32 @@ for file in (files("spark_ingest") / "sql").iterdir():
     print(file.name)
 """
 SUBMITTED = """
-import sys
+import sys, time
+from pathlib import Path
+from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from spark_ingest import __main__
-code = __main__.main()
+
+def stand_still(batches):  # the first try of the first task, until Spark kills it
+    task, attempt = TaskContext.get().partitionId(), TaskContext.get().attemptNumber()
+    (folder / f"task {task} try {attempt}").touch()
+    yield from batches
+    ends = time.monotonic() + 120
+    while (task, attempt) == (0, 0) and time.monotonic() < ends:
+        time.sleep(0.1)
+
+code, folder = __main__.main(), Path.cwd()
+spark = SparkSession.getActiveSession()
 print(__main__.__file__)
-print(SparkSession.getActiveSession().sparkContext.master)
+print(spark.sparkContext.master)
+rows = spark.range(40, numPartitions=4).selectExpr(
+    "cast(id AS string) AS payload", "'billing.invoice.paid' AS event_type", "map('shop', '1') AS labels",
+    "timestamp '2026-01-01 00:00:00' AS occurred_at", "id AS place",
+)
+url, application_id = sys.argv[1].partition("=")[2], sys.argv[2].partition("=")[2]
+options = {"url": url, "application_id": application_id, "place": "place", "source": "twice"}
+slow = rows.mapInArrow(stand_still, rows.schema)
+slow.write.format("hook0").options(**options).mode("append").save()
 sys.exit(code)
 """
 
@@ -80,21 +111,60 @@ def test_the_package_and_its_statements_are_read_out_of_a_zip(tmp_path):
     assert sorted(found.stdout.split()) == sorted(file.name for file in statements)
 
 
-def test_what_is_submitted_runs_out_of_the_zip_on_the_cluster_that_is_named(url, application, tmp_path):
+@pytest.fixture
+def standalone(tmp_path):
+    """A master and two workers; on two addresses, since Spark runs no task twice on one host."""
     java.provide_java()
+    known = {"SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_MEMORY": "256m"}
+    environment = {**os.environ, **known, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment.pop("PYTHONPATH", None)
+    started = []
+
+    def start(kind, host, *arguments):
+        log = tmp_path / f"{kind} {host}.log"
+        command = [str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{kind.lower()}.{kind}"]
+        command += ["--host", host, "--port", "0", "--webui-port", "0", *arguments]
+        with log.open("w") as output:
+            here = {**environment, "SPARK_LOCAL_IP": host}
+            started.append(subprocess.Popen(command, env=here, stderr=output, start_new_session=True))
+        return log
+
+    try:
+        log = start("Master", "127.0.0.1")
+        wait_until(lambda: re.search("Starting Spark master at (.*)", log.read_text()))
+        (master,) = re.findall("Starting Spark master at (.*)", log.read_text())
+        for host in ("127.0.0.1", "127.0.0.2"):
+            options = ["--cores", "1", "--memory", "512m", "--work-dir", str(tmp_path / host)]
+            start("Worker", host, *options, master)
+        yield master, environment
+    finally:
+        for process in started[::-1]:
+            kill_group(process.pid)
+            process.wait()
+
+
+def test_what_is_submitted_runs_on_its_cluster_out_of_the_zip_and_a_task_run_twice_at_once_adds_nothing_twice(
+    standalone, url, application, tmp_path
+):
     events = [an_event(n) for n in range(20)] + [an_event(20, payload="{")]
     (tmp_path / "events.json").write_text("\n".join(json.dumps(event, default=str) for event in events))
     (tmp_path / "load.py").write_text(SUBMITTED)
-    known = {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
-    environment = {**os.environ, "DATABASE_URL": url, **known}
-    environment.pop("PYTHONPATH", None)
-    master, archive = "local-cluster[1,1,512]", str(session._zipped())  # its executor is a process of its own
-    command = [str(SPARK / "bin" / "spark-submit"), "--master", master, "--conf", "spark.executor.memory=512m"]
-    command += ["--py-files", archive, "load.py", "--source", "events.json", "--format", "json", "--json"]
-    command += ["--application-id", str(application.id), "--quarantine", str(tmp_path / "bad")]
+    master, environment = standalone
+    command = [str(SPARK / "bin" / "spark-submit"), "--master", master, "--py-files", str(session._zipped())]
+    for name, value in SPECULATION.items():
+        command += ["--conf", f"{name}={value}"]
+    command += ["load.py", f"--database-url={url}", f"--application-id={application.id}", "--source", "events.json"]
+    command += ["--format", "json", "--quarantine", str(tmp_path / "bad"), "--json"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
     report, file, ran_on = done.stdout.splitlines()[-3:]
-    assert (json.loads(report)["loaded"], json.loads(report)["quarantined"], Event.objects.count()) == (20, 1, 20)
+    assert (json.loads(report)["loaded"], json.loads(report)["quarantined"]) == (20, 1)
     assert "spark_ingest.zip" in file
     assert ran_on == master
+
+    assert {file.name for file in tmp_path.glob("task *")} >= {"task 0 try 0", "task 0 try 1", "task 3 try 0"}
+    load = BulkLoad.objects.get(source="twice")
+    assert (load.state, load.rows_read, load.rows_merged, load.events_count) == ("ready", 40, 40, 40)
+    assert in_order(load.id) == [str(n) for n in range(40)]
+    assert (staging_tables(), Event.objects.count()) == (0, 60)
