@@ -21,6 +21,7 @@ from events.admin import events
 from hook0.desk.health import HEALTHS, health_of, of_health, with_health
 from subscriptions.models import Subscription, SubscriptionState
 from tenants import counts
+from tests.admin.crowd import make_crowd
 from tests.admin.walk import details, lists, verbs
 from tests.factories import make_application, make_fifo, make_subscription, publish
 
@@ -44,6 +45,19 @@ def test_every_page_comes_with_few_queries(operator, scene):
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
         get(operator, address)
+
+
+def test_a_page_that_is_full_asks_no_more_than_one_that_is_not(operator, application, pump, receiver):
+    make_crowd(application, 26, pump, receiver)
+    operator.get(reverse("admin:index") + f"?application={application.pk}")
+    get(operator, reverse("admin:index"))
+    full = set()
+    for label, address in lists().items():
+        get(operator, f"{address}?application={application.pk}")
+        page = operator.get(address, follow=True).context
+        rows = page["attempts"] if "attempts" in page else page["cl"].result_list
+        full |= {label} if len(rows) >= 25 else set()
+    assert lists().keys() - full == {"monitoring.Snapshot"}
 
 
 def test_a_subscriptions_page_shows_its_lanes_and_leads_to_all_of_them(operator, application):
