@@ -9,11 +9,13 @@ from typing import Literal
 import orjson
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import OuterRef, Subquery
 
 from delivery.attempt_ids import FIRST, LAST, delivery_id_of, made_at
-from delivery.models import AttemptLog, AttemptProgress
+from delivery.models import AttemptLog, AttemptProgress, RequestAttempt
 from delivery.progress import progress_of
 from delivery.statements import statement
+from subscriptions.models import Subscription
 
 State = Literal["waiting", "pending", "in_progress", "successful", "failed"]
 
@@ -22,6 +24,8 @@ ENDED: frozenset[State] = frozenset({"successful", "failed"})
 
 # The planner cannot know how near a page is, and would rather sort all there are. (Of one event there are few.)
 _WALK = "SET LOCAL enable_sort = off; SET LOCAL jit = off"
+
+LOOKED_AT = 1_500  # where no index has what is sought, on a page of the admin
 
 ROUNDED = timedelta(milliseconds=1)  # an id may say a little more than the clock
 
@@ -124,6 +128,32 @@ def find_attempts(sought: Sought, *, most: int) -> list[Attempt]:
         cursor.execute(statement("list_attempts"), parameters)
         found = [Attempt(*row) for row in cursor.fetchall()]
     return _with_progress(found)
+
+
+def among_newest(sought: Sought) -> Sought:
+    """The same among the newest, where no index has what is sought; from its `since`, one can go on.
+
+    Of each subscription so many pending deliveries are looked at, and of all so many tries that have ended.
+    """
+    asked = (sought.labels, sought.event_types, sought.lane_id, sought.error_name, sought.http_status)
+    if sought.event_id or not any(each is not None for each in asked):
+        return sought
+    pending, ended = _states(sought)
+    subscriptions = Subscription.objects.filter(application=sought.application_id, deleted_at=None)
+    tries = AttemptLog.objects.filter(application=sought.application_id, id__lt=sought.before)
+    if sought.subscription_id:
+        subscriptions = subscriptions.filter(pk=sought.subscription_id)
+        tries = tries.filter(subscription=sought.subscription_id)
+    if ended == {"failed"}:
+        tries = tries.filter(error_name__isnull=False)
+    waiting = RequestAttempt.objects.filter(subscription=OuterRef("pk"), lease_until=None, id__lt=sought.before)
+    edges = Subquery(waiting.order_by("-id").values("id")[LOOKED_AT - 1 : LOOKED_AT])
+    cut_short = subscriptions.annotate(edge=edges).filter(edge__isnull=False).order_by("-edge")
+    found = [
+        *(tries.order_by("-id").values_list("id", flat=True)[LOOKED_AT - 1 : LOOKED_AT] if ended else ()),
+        *(cut_short.values_list("edge", flat=True)[:1] if pending else ()),
+    ]
+    return replace(sought, since=max(sought.since, *found)) if found else sought
 
 
 def _with_progress(attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -57,6 +57,10 @@ class StaffAdmin(ModelAdmin):
         """What of these the list is about."""
         return rows
 
+    def looks_at(self, request: HttpRequest) -> int | None:
+        """At how many rows a page looks for what is asked for; None where an index has it."""
+        return None
+
     def enrich(self, request: HttpRequest, rows: Sequence[Any]) -> None:
         """Find what is shown beside the rows of a page, all at once."""
 

@@ -101,6 +101,20 @@ def rows_after(found: QuerySet[Any], by: Sequence[str], last: LastRow) -> QueryS
     return found.filter(Q(**{f"{_past(by[0])}e": last[by[0].lstrip("-")]}) & behind)
 
 
+def rows_until(found: QuerySet[Any], by: Sequence[str], last: LastRow) -> QuerySet[Any]:
+    """The rows up to one, which is the last of them."""
+    before = Q()
+    for field in reversed(by):
+        value = last[field.lstrip("-")]
+        same = Q(**{field.lstrip("-"): value})
+        before = Q(**{_before(field): value}) | (same & before if before else same)
+    return found.filter(Q(**{f"{_before(by[0])}e": last[by[0].lstrip("-")]}) & before)
+
+
+def _before(field: str) -> str:
+    return f"{field[1:]}__gt" if field.startswith("-") else f"{field}__lt"
+
+
 def _past(field: str) -> str:
     return f"{field[1:]}__lt" if field.startswith("-") else f"{field}__gt"
 

@@ -1,4 +1,5 @@
 import re
+import uuid
 from typing import Any
 
 from django.contrib import admin
@@ -8,10 +9,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from rest_framework.exceptions import APIException
 
+from delivery import attempts
 from delivery.admin.attempt_filters import AttemptFilters
 from delivery.api.request_attempts import sought
 from delivery.attempt_ids import made_at
-from delivery.attempts import ROUNDED, Attempt, find_attempts
+from delivery.attempts import ROUNDED, Attempt, among_newest, find_attempts
 from delivery.audit import Operator
 from delivery.models import AttemptLog
 from delivery.retry_now import retry_now
@@ -67,20 +69,27 @@ class AttemptLogAdmin(ReadOnlyAdmin):
         chosen = choose_application(request)
         filters = AttemptFilters(request.GET, application_id=chosen)
         found: list[Attempt] = []
+        edge: uuid.UUID | None = None
         if chosen and filters.is_valid():
             after = read_uuid(request.GET.get(AFTER))
             try:
                 wanted = sought(chosen, filters.wanted, {"id": str(after)} if after else None)
-                found = find_attempts(wanted, most=PAGE + 1)
+                near = among_newest(wanted)
+                edge = near.since if near.since != wanted.since else None
+                found = find_attempts(near, most=PAGE + 1)
             except APIException as problem:
                 filters.add_error(None, complaint(problem))
         query = request.GET.copy()
         if len(found) > PAGE:
             query[AFTER] = str(found[PAGE - 1].id)
+        elif edge:
+            query[AFTER] = str(edge)
+        is_cut = edge is not None and len(found) <= PAGE
         page = {
             "title": "Request attempts", "filters": filters, "attempts": found[:PAGE], "application_id": chosen,
             "chosen": chosen, "applications": applications_of(request.user),
-            "next_address": f"?{query.urlencode()}" if len(found) > PAGE else "", "is_first": AFTER not in request.GET,
+            "next_address": f"?{query.urlencode()}" if len(found) > PAGE or edge else "",
+            "is_first": AFTER not in request.GET, "looked_at": attempts.LOOKED_AT if is_cut else None,
         }  # fmt: skip
         return TemplateResponse(request, "delivery/attempts_page.html", self._context(request, page))
 

@@ -12,6 +12,7 @@ from delivery.jobs.queue import Queue
 from delivery.jobs.states import ASSIGNED, ENDED, State
 from tenants.admin_pages import OfApplicationAdmin, ReadOnlyAdmin
 from tenants.cells import Tone, badge, copyable, link, moment, pretty
+from tenants.counts import Count, count
 from tenants.staff import read_uuid
 from tenants.verbs import GoodReason, Verb
 from tenants.written import indented
@@ -74,6 +75,14 @@ VERBS = (
 )
 
 
+def _count(queue: Any, *states: State) -> Count:
+    """As job_by_state has them; Queue.statistics would read them all. A page asks for each several times."""
+    known: dict[tuple[State, ...], Count] = queue.__dict__.setdefault("counts", {})
+    if states not in known:
+        known[states] = count(StoredJob.objects.filter(queue=queue, status__in=states))
+    return known[states]
+
+
 @admin.register(JobQueue)
 class JobQueueAdmin(OfApplicationAdmin, ReadOnlyAdmin):
     organization, application = "application__organization", "application"
@@ -100,31 +109,25 @@ class JobQueueAdmin(OfApplicationAdmin, ReadOnlyAdmin):
     def jobs(self, queue: JobQueue) -> str:
         return link(f"{reverse('admin:delivery_storedjob_changelist')}?{QUEUE}={queue.pk}", "all of them")
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        queue = super().get_object(request, object_id, from_field)
-        if queue is not None:
-            queue.counted = Queue(queue).statistics()
-        return queue
-
     @admin.display(description="waiting")
-    def waiting(self, queue: Any) -> int:
-        return int(queue.counted.pending_jobs)
+    def waiting(self, queue: JobQueue) -> Count:
+        return _count(queue, State.INITIAL_PENDING)
 
     @admin.display(description="running")
-    def running(self, queue: Any) -> int:
-        return int(queue.counted.running_jobs)
+    def running(self, queue: JobQueue) -> Count:
+        return _count(queue, *ASSIGNED)
 
     @admin.display(description="failing")
-    def failing(self, queue: Any) -> int:
-        return int(queue.counted.failed_jobs)
+    def failing(self, queue: JobQueue) -> Count:
+        return _count(queue, State.FAILED_RETRY, State.UNKNOWN_RETRY, State.EXHAUSTED)
 
     @admin.display(description="completed")
-    def completed(self, queue: Any) -> int:
-        return int(queue.counted.completed_jobs)
+    def completed(self, queue: JobQueue) -> Count:
+        return _count(queue, State.COMPLETED)
 
     @admin.display(description="stopped")
-    def stopped(self, queue: Any) -> int:
-        return int(queue.counted.stopped_jobs)
+    def stopped(self, queue: JobQueue) -> Count:
+        return _count(queue, State.STOPPED, State.UNSCHEDULED, State.UNKNOWN_STOPPED)
 
     @admin.display(description="blocked keys")
     def blocked(self, queue: JobQueue) -> str:

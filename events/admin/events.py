@@ -20,6 +20,7 @@ from tenants.verbs import GoodReason, Verb
 from tenants.written import indented
 
 TRIES = 200
+LOOKED_AT = 2_000  # events, on a page of those of a type or with a label
 SPANS = {"hour": ("Last hour", 1), "day": ("Last 24 hours", 24), "week": ("Last 7 days", 168)}
 
 
@@ -79,6 +80,11 @@ class EventAdmin(OfApplicationAdmin, ReadOnlyAdmin):
 
     def narrow(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
         return super().narrow(request, rows).defer("payload")
+
+    def looks_at(self, request: HttpRequest) -> int | None:
+        """No index has types or labels."""
+        term = request.GET.get("q", "").strip()
+        return LOOKED_AT if term and not read_uuid(term) else None
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Event], search_term: str

@@ -18,26 +18,13 @@ from events.models import BulkLoad, Replay
 from hook0.desk.charts import bars, marks
 from hook0.desk.health import Health, health_of, with_health
 from subscriptions.models import Subscription
+from tenants.counts import Count, count
 from tenants.models import Application
 from tenants.staff import Row, may_see, sees_all, visible_to
 
 HOURS = timedelta(hours=6)
 DAY = timedelta(hours=24)
 SHOWN = 8
-MOST_COUNTED = 10_000  # nobody reads on, and it would take longer
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many there are, up to a bound."""
-
-    amount: int
-
-    def __str__(self) -> str:
-        return f"{self.amount:,}" if self.amount < MOST_COUNTED else f"{MOST_COUNTED:,} or more"
-
-    def __bool__(self) -> bool:
-        return self.amount > 0
 
 
 @dataclass(frozen=True)
@@ -95,9 +82,9 @@ def look(user: User | AnonymousUser) -> Look:
         succeeded=sum(slot.succeeded for slot in slots),
         failed=sum(slot.failed for slot in slots),
         p95_ms=percentile(added(slots), 0.95),
-        backlog=_count(pending),
+        backlog=count(pending),
         oldest=_oldest(user, mine) if may_see(user, RequestAttempt) else None,
-        blocked=_count(lanes.filter(phase=Phase.BLOCKED)),
+        blocked=count(lanes.filter(phase=Phase.BLOCKED)),
         stuck=[(lane, heads.get(lane.pk)) for lane in stuck],
         failing=_failing(subscriptions),
         replays=list(replays.filter(finished_at=None).select_related("application").order_by("-id")[:SHOWN]),
@@ -169,7 +156,3 @@ def _oldest(user: User | AnonymousUser, subscriptions: QuerySet[Subscription]) -
         each = subscriptions.annotate(oldest=Subquery(theirs.values("id")[:1])).filter(oldest__isnull=False)
         first = each.order_by("oldest").values_list("oldest", flat=True).first()
     return made_at(first) if first else None
-
-
-def _count(rows: QuerySet[Any]) -> Count:
-    return Count(rows.order_by()[:MOST_COUNTED].count())

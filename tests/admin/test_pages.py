@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from itertools import product
 from typing import Any
 
@@ -11,10 +12,16 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from delivery import attempts
 from delivery.backlog import sample_backlog
+from delivery.jobs import NewJob, Queue
+from delivery.jobs.queues import create_queue
 from delivery.models import BacklogSample, Lane, Phase, RequestAttempt, Tally
+from events.admin import events
 from hook0.desk.health import HEALTHS, health_of, of_health, with_health
 from subscriptions.models import Subscription, SubscriptionState
+from tenants import counts
+from tests.admin.crowd import make_crowd
 from tests.admin.walk import details, lists, verbs
 from tests.factories import make_application, make_fifo, make_subscription, publish
 
@@ -38,6 +45,19 @@ def test_every_page_comes_with_few_queries(operator, scene):
     assert len(one) >= 14
     for address in [*addresses.values(), *one.values(), *verbs().values()]:
         get(operator, address)
+
+
+def test_a_page_that_is_full_asks_no_more_than_one_that_is_not(operator, application, pump, receiver):
+    make_crowd(application, 26, pump, receiver)
+    operator.get(reverse("admin:index") + f"?application={application.pk}")
+    get(operator, reverse("admin:index"))
+    full = set()
+    for label, address in lists().items():
+        get(operator, f"{address}?application={application.pk}")
+        page = operator.get(address, follow=True).context
+        rows = page["attempts"] if "attempts" in page else page["cl"].result_list
+        full |= {label} if len(rows) >= 25 else set()
+    assert lists().keys() - full == {"monitoring.Snapshot"}
 
 
 def test_a_subscriptions_page_shows_its_lanes_and_leads_to_all_of_them(operator, application):
@@ -130,3 +150,29 @@ def test_subscriptions_are_listed_by_their_health_and_by_application(operator, a
     assert "another<" in theirs
     assert "number 0<" not in theirs
     assert "another<" not in get(operator, f"{address}?application__id__exact=nonsense")
+
+
+def test_what_no_index_has_is_sought_among_the_newest_and_further_back_page_by_page(operator, application, monkeypatch):
+    monkeypatch.setattr(events, "LOOKED_AT", 4)
+    monkeypatch.setattr(attempts, "LOOKED_AT", 4)
+    make_subscription(application)
+    publish(application, 2, labels={"shop": "1", "kind": "rare"})
+    publish(application, 9)
+    for page, query in {"events_event": "q=kind:rare", "delivery_attemptlog": "labels=kind:rare"}.items():
+        address = f"{reverse(f'admin:{page}_changelist')}?{query}"
+        shown = []
+        while address:
+            text = get(operator, address)
+            shown.append("Nothing matches" not in text)
+            onward = re.search(r'rel="next" href="([^"]*)"', text)
+            address = f"{reverse(f'admin:{page}_changelist')}{unescape(onward[1])}" if onward else ""
+            assert bool(address) == ("The next page looks at those before" in text)
+        assert shown == [False, False, True], page
+
+
+def test_the_counts_of_a_job_queue_end_somewhere(operator, application, monkeypatch):
+    monkeypatch.setattr(counts, "MOST_COUNTED", 2)
+    queue = create_queue(application.pk, "jobs")
+    Queue(queue).enqueue_many([NewJob(str(number)) for number in range(3)])
+    page = get(operator, reverse("admin:delivery_jobqueue_change", args=[queue.pk]))
+    assert "2 or more" in page

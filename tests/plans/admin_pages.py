@@ -6,7 +6,8 @@ from typing import Any
 from django.db import connection
 from django.urls import reverse
 
-from delivery.models import AttemptLog, DeadLetter, Lane, RequestAttempt
+from delivery.jobs.queues import create_queue
+from delivery.models import AttemptLog, DeadLetter, JobQueue, Lane, RequestAttempt
 from delivery.tallies import count_tries
 from events.models import Event, Undelivered
 from hook0.desk.health import HEALTHS
@@ -15,7 +16,7 @@ from tests.factories import make_application, make_fifo, make_subscription
 
 LARGE = (
     "attempt_log", "request_attempt", "event", "fifo_subscription_state", "dead_letter", "operator_action",
-    "undelivered",
+    "undelivered", "job",
 )  # fmt: skip
 FILL = [
     """
@@ -58,10 +59,18 @@ FILL = [
       FROM event
     """,
     """
+    INSERT INTO job (queue_id, job_id, status, type, definition, tags, has_turn, priority)
+    SELECT %(queue)s, n, CASE WHEN n %% 3 = 0 THEN 'INITIAL_PENDING' ELSE 'COMPLETED' END, '', '', '{}', true, 100
+      FROM generate_series(1, %(rows)s) AS n
+    """,
+    """
     INSERT INTO operator_action (actor, action, reason, application_id, subscription_id, details)
     SELECT 'somebody', 'skip', '', %(application)s, %(loose)s, '{}' FROM generate_series(1, %(rows)s)
     """,
 ]
+
+
+ROWS_IN = 100  # the lane that is looked for
 
 
 def fill(rows: int) -> None:
@@ -69,6 +78,7 @@ def fill(rows: int) -> None:
     application = make_application()
     loose, fifo = make_subscription(application), make_fifo(application, fifo_key="ordering_key")
     given: dict[str, Any] = {"application": application.pk, "loose": loose.pk, "fifo": fifo.pk, "rows": rows}
+    given["queue"] = create_queue(application.pk, "jobs").pk
     with connection.cursor() as cursor:
         for sql in FILL:
             cursor.execute(sql, given)
@@ -101,6 +111,19 @@ def addresses() -> Iterator[tuple[str, str]]:
         reverse("admin:delivery_requestattempt_change", args=[RequestAttempt.objects.first().pk]),
     )
     yield "events of an hour", reverse("admin:events_event_changelist") + "?received=hour"
+    events = reverse("admin:events_event_changelist")
+    for term in ("shop:1", "shop:2", "billing.*", "shipping.*", "billing.invoice.paid", "shipping.order.sent"):
+        yield f"events: {term}", f"{events}?q={term}"
+    attempts = reverse("admin:delivery_attemptlog_changelist")
+    lane = Lane.objects.order_by("pk")[ROWS_IN]
+    for query in (
+        "labels=shop:1", "labels=shop:2", "event_type=shipping.order.sent", "event_type=shipping.*", "http_status=503",
+        "error_name=E_TIMEOUT", f"lane_id={lane.pk}", "status=failed&labels=shop:2", "status=successful&labels=shop:2",
+    ):  # fmt: skip
+        yield f"attempts: {query}", f"{attempts}?{query}"
+        yield f"attempts of one: {query}", f"{attempts}?{query}&subscription_id={fifo.pk}"
+    yield "a job queue", reverse("admin:delivery_jobqueue_change", args=[JobQueue.objects.get().pk])
+    yield "jobs", reverse("admin:delivery_storedjob_changelist") + f"?queue__id__exact={JobQueue.objects.get().pk}"
     yield "an event by its id", reverse("admin:events_event_changelist") + f"?q={Event.objects.first().event_id}"
     yield "keys by their prefix", reverse("admin:events_undelivered_changelist") + "?q=failed/77"
     yield "search by id", reverse("admin:search") + f"?extended=1&s={Event.objects.first().event_id}"

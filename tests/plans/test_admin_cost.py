@@ -15,6 +15,8 @@ from tests.plans.explain import Explained
 ROWS = 60_000
 MOST_ROWS = 15_000  # a count of what waits ends at ten thousand
 MOST_PAGES = 3_000  # of 8 KiB, by all statements of a page: a fraction of what it takes to read the tables
+# Where no index has what is asked for: some for each of the delivery.attempts.LOOKED_AT, pending and ended.
+MOST_PAGES_LOOKED_AT = 10_000
 
 
 @pytest.fixture
@@ -62,4 +64,5 @@ def test_no_page_reads_a_large_table_as_a_whole(pages, groups):
         for sql, plan in plans:
             assert not set(walked(plan)), (name, sql, list(walked(plan)))
         costs[name] = sum(plan.pages for _, plan in plans)
-    assert {name: pages for name, pages in costs.items() if pages > MOST_PAGES} == {}, costs
+    most = {name: MOST_PAGES_LOOKED_AT if name.startswith("attempts") else MOST_PAGES for name in costs}
+    assert {name: pages for name, pages in costs.items() if pages > most[name]} == {}, costs
