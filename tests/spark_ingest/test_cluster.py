@@ -118,7 +118,7 @@ def standalone(tmp_path):
     known = {"SPARK_HOME": str(SPARK), "PYSPARK_PYTHON": sys.executable, "SPARK_DAEMON_MEMORY": "256m"}
     environment = {**os.environ, **known, "SPARK_LOCAL_IP": "127.0.0.1"}
     environment.pop("PYTHONPATH", None)
-    started = []
+    started, address = [], re.compile("Starting Spark master at (.*)\n")
 
     def start(kind, host, *arguments):
         log = tmp_path / f"{kind} {host}.log"
@@ -131,8 +131,8 @@ def standalone(tmp_path):
 
     try:
         log = start("Master", "127.0.0.1")
-        wait_until(lambda: re.search("Starting Spark master at (.*)", log.read_text()))
-        (master,) = re.findall("Starting Spark master at (.*)", log.read_text())
+        wait_until(lambda: bool(address.search(log.read_text())))
+        (master,) = address.findall(log.read_text())
         for host in ("127.0.0.1", "127.0.0.2"):
             options = ["--cores", "1", "--memory", "512m", "--work-dir", str(tmp_path / host)]
             start("Worker", host, *options, master)
