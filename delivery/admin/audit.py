@@ -22,7 +22,7 @@ class OperatorActionAdmin(ReadOnlyAdmin):
     search_fields = ("=actor", "=action", "=subscription_id")
     search_help_text = "An actor, an action, or a subscription's id"
     fields = ("when", "actor", "action", "reason", "subject", "told")
-    nothing = "Nobody has done anything to the queue yet."
+    nothing = "Nobody has done anything yet. What you do on the pages of subscriptions, lanes and others is kept here."
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         actions = OperatorAction.objects.all()

@@ -151,7 +151,7 @@ class StoredJobAdmin(ReadOnlyAdmin):
         "last_retry", "assignee", "assigned", "lease", "retry_count", "retry_limit", "percent", "stage", "events_count",
         "error", "defined", "came_out",
     )  # fmt: skip
-    nothing = "There are no jobs."
+    nothing = "There are no jobs. Enqueue one through the API, or with `delivery.jobs`: docs/how-to/run-jobs.md."
     verbs = VERBS
     actions = ("retry_selected",)
 

@@ -12,9 +12,11 @@ from django.urls import reverse
 from delivery.attempt_ids import delivery_id_of, made_at
 from delivery.attempts import ROUNDED
 from delivery.heads import lanes_of_key
-from delivery.models import AttemptLog, DeadLetter, RequestAttempt
-from events.models import Event, Replay
-from subscriptions.models import Subscription
+from delivery.jobs.models import StoredJob
+from delivery.models import AttemptLog, DeadLetter, JobQueue, RequestAttempt
+from events.models import BulkLoad, Event, Replay, Undelivered
+from events.undelivered import under
+from subscriptions.models import Subscription, Worker
 from tenants.models import Application, EventType, Organization
 from tenants.staff import may_see, read_uuid, visible_to
 
@@ -58,6 +60,9 @@ def _by_id(wanted: uuid.UUID) -> Iterator[tuple[QuerySet[Any], str]]:
     yield ended, "application__organization"
     yield DeadLetter.objects.filter(pk=delivery), "subscription__application__organization"
     yield Replay.objects.filter(pk=wanted), "application__organization"
+    yield BulkLoad.objects.filter(pk=wanted), "application__organization"
+    yield JobQueue.objects.filter(pk=wanted), "application__organization"
+    yield _jobs(str(wanted))
 
 
 def _by_name(term: str) -> Iterator[tuple[QuerySet[Any], str]]:
@@ -67,3 +72,16 @@ def _by_name(term: str) -> Iterator[tuple[QuerySet[Any], str]]:
     yield Organization.objects.filter(name__icontains=term), "pk"
     yield EventType.objects.filter(name__icontains=term, application__deleted_at=None), "application__organization"
     yield lanes_of_key(term), "subscription__application__organization"
+    yield JobQueue.objects.filter(name__icontains=term), "application__organization"
+    yield _jobs(term)
+    applications = Application.objects.values("pk")  # undelivered_once_per_path begins with them
+    kept = under(Undelivered.objects.filter(application__in=applications), term.split("/"), is_last_whole=False)
+    yield kept.defer("payload").order_by("path"), "application__organization"
+    workers = Worker.objects.filter(name__icontains=term)
+    yield workers.distinct(), "organization_links__organization"
+
+
+def _jobs(job_id: str) -> tuple[QuerySet[Any], str]:
+    queues = JobQueue.objects.values("pk")  # job_once_per_id begins with them
+    jobs = StoredJob.objects.filter(job_id=job_id, queue__in=queues)
+    return jobs.defer("definition", "result"), "queue__application__organization"

@@ -16,8 +16,9 @@ from delivery import attempts
 from delivery.backlog import sample_backlog
 from delivery.jobs import NewJob, Queue
 from delivery.jobs.queues import create_queue
-from delivery.models import BacklogSample, Lane, Phase, RequestAttempt, Tally
+from delivery.models import BacklogSample, JobQueue, Lane, Phase, RequestAttempt, Tally
 from events.admin import events
+from events.models import BulkLoad
 from hook0.desk.health import HEALTHS, health_of, of_health, with_health
 from subscriptions.models import Subscription, SubscriptionState
 from tenants import counts
@@ -176,3 +177,28 @@ def test_the_counts_of_a_job_queue_end_somewhere(operator, application, monkeypa
     Queue(queue).enqueue_many([NewJob(str(number)) for number in range(3)])
     page = get(operator, reverse("admin:delivery_jobqueue_change", args=[queue.pk]))
     assert "2 or more" in page
+
+
+def test_whatever_has_a_name_or_an_id_is_found_from_everywhere(operator, scene):
+    known = {
+        str(BulkLoad.objects.get().pk): "events/bulkload",
+        str(JobQueue.objects.get().pk): "delivery/jobqueue",
+        "jobs": "delivery/jobqueue",
+        "blocks": "delivery/storedjob",
+        "failed-payments/Sh": "events/undelivered",
+        f"worker-{scene.pk}"[:50]: "subscriptions/worker",
+    }
+    for term, page in known.items():
+        assert f"/admin/{page}/" in get(operator, f"{reverse('admin:search')}?extended=1&s={term}"), term
+
+
+def test_a_list_of_nothing_says_what_to_do_next(operator, transactional_db):
+    """In two sentences at least: how it is, and what then."""
+    for label, address in lists().items():
+        page = operator.get(address, follow=True).content.decode()
+        said = re.search(r'class="nothing"[^ ]*>.*?<p>(.*?)</p>', page, re.DOTALL) or re.search(
+            r'class="nothing-inline">(.*?)</p>', page
+        )
+        assert said, label
+        is_narrowed = label == "delivery.RequestAttempt"  # the list of attempts, of those that are pending
+        assert is_narrowed or re.search(r"[.:!?] [A-Z`d]", said[1]), (label, said[1])

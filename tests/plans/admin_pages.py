@@ -127,5 +127,6 @@ def addresses() -> Iterator[tuple[str, str]]:
     yield "an event by its id", reverse("admin:events_event_changelist") + f"?q={Event.objects.first().event_id}"
     yield "keys by their prefix", reverse("admin:events_undelivered_changelist") + "?q=failed/77"
     yield "search by id", reverse("admin:search") + f"?extended=1&s={Event.objects.first().event_id}"
-    yield "search by name", reverse("admin:search") + "?extended=1&s=key+77"
+    for kind, name in {"name": "key+77", "job": "4711", "key": "failed/77"}.items():
+        yield f"search by {kind}", reverse("admin:search") + f"?extended=1&s={name}"
     yield "what was done", reverse("admin:delivery_operatoraction_changelist")
