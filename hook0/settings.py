@@ -487,6 +487,7 @@ UNFOLD = {
     "SITE_SYMBOL": "webhook",
     "SITE_URL": "/admin/",
     "SHOW_VIEW_ON_SITE": False,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": lambda _: static("hook0/icon.svg")}],
     "STYLES": [lambda _: static("hook0/operate.css")],
     "SCRIPTS": [lambda _: static("hook0/operate.js")],
     "SIDEBAR": {"show_search": True, "command_search": True, "navigation": "hook0.desk.navigation.sidebar"},

@@ -78,7 +78,7 @@ def look(user: User | AnonymousUser) -> Look:
         successes=marks((slot.success_percent for slot in slots), label="Tries that succeeded", unit="%", most=100),
         latency=marks((percentile(slot.latencies, 0.95) for slot in slots), label="95th percentile", unit="ms"),
         waiting=marks((waiting for waiting, _ in samples), label="Deliveries that wait", unit="deliveries"),
-        ages=marks((age for _, age in samples), label="The oldest that waits", unit="minutes"),
+        ages=marks((age for _, age in samples), label="The oldest that waits", unit="min"),
         succeeded=sum(slot.succeeded for slot in slots),
         failed=sum(slot.failed for slot in slots),
         p95_ms=percentile(added(slots), 0.95),

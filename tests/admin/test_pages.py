@@ -114,7 +114,7 @@ def test_home_draws_what_waited_how_old_it_was_and_how_many_succeeded(operator, 
     waiting = RequestAttempt.objects.count()
     for label in (
         f"Deliveries that wait, at most {waiting} deliveries",
-        "The oldest that waits, at most 180 minutes",
+        "The oldest that waits, at most 180 min",
         "Tries that succeeded, at most 100 %",
     ):
         assert f'aria-label="{label}"' in page

@@ -5,8 +5,12 @@ import os
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
 
+from playwright.sync_api import Page
+
+from delivery.attempt_ids import delivery_id_of
 from hook0.receiver import Behaviour, Receiver, start_in_thread
 from tests.browser.chromium import NARROW, WIDE, chromium, log_in
 from tests.browser.stage import read, send, subscribe_blocking, wait_for_lane
@@ -36,6 +40,7 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
     wait_for_lane(product, blocking["subscription_id"], "blocked")
     time.sleep(65)  # the charts are drawn each minute
     failed = read(product, "request_attempts/", event_id=events[0], status="failed")[0]["request_attempt_id"]
+    waiting = read(product, "request_attempts/", status="waiting,pending")[0]["request_attempt_id"]
     letter = read(product, "dead_letters/")[0]["dead_letter_id"]
     key = read(product, "keys/", prefix="failed-orders")[0]["key_id"]
     queue = put_jobs(product)
@@ -77,7 +82,21 @@ def pages(product: Product, receiver: Receiver) -> dict[str, str]:
         "workers": "subscriptions/worker/",
         "pumps": "delivery/runningpump/",
         "users": "auth/user/",
+        "groups": "auth/group/",
+        "jobs-on-the-clock": "monitoring/jobround/",
+        "workers-of-organizations": "subscriptions/organizationworker/",
+        "pending-delivery": f"delivery/requestattempt/{delivery_id_of(uuid.UUID(waiting))}/change/",
     }
+
+
+# Of these lists, the page of the first row.
+DETAILS = {
+    "action": "delivery/operatoraction/",
+    "application-secret": "tenants/applicationsecret/",
+    "service-token": "tenants/servicetoken/",
+    "event-type": "tenants/eventtype/",
+    "worker": "subscriptions/worker/",
+}
 
 
 def put_jobs(product: Product) -> str:
@@ -111,6 +130,7 @@ def take(folder: Path) -> None:
     receiver = start_in_thread(Receiver())
     with running_product() as product, chromium() as browser:
         addresses = pages(product, receiver)
+        name_worker(browser.new_page(), product)
         for theme in ("light", "dark"):
             for size, viewport in {"wide": WIDE, "narrow": NARROW}.items():
                 page = browser.new_page(viewport=viewport, color_scheme=theme)
@@ -119,13 +139,49 @@ def take(folder: Path) -> None:
                 log_in(page, product.credentials)
                 for name, address in addresses.items():
                     page.goto(f"{product.credentials.admin_url}{address}")
-                    page.wait_for_load_state("networkidle")
-                    # As high as the page: what sticks to the window's edges would lie across a longer picture.
-                    height = page.evaluate("document.documentElement.scrollHeight")
-                    page.set_viewport_size({"width": viewport["width"], "height": max(height, viewport["height"])})
-                    page.screenshot(path=folder / f"{name}-{theme}-{size}.png")
-                    page.set_viewport_size(viewport)
+                    draw(page, folder / f"{name}-{theme}-{size}.png")
+                for name, address in {"job": addresses["jobs"], **DETAILS}.items():
+                    page.goto(f"{product.credentials.admin_url}{address}")
+                    page.locator("#result_list tbody th a").first.click()
+                    draw(page, folder / f"{name}-{theme}-{size}.png")
+                say(page, f"{product.credentials.admin_url}{addresses['application']}", "New secret", Name="Backend")
+                draw(page, folder / f"shown-secret-{theme}-{size}.png")
+                say(page, f"{product.credentials.admin_url}{addresses['subscription']}", "Send a test")
+                draw(page, folder / f"test-answer-{theme}-{size}.png")
+                page.goto(product.credentials.admin_url)
+                page.keyboard.press("Control+k")
+                page.locator("#search-input-command").press_sequentially("order")
+                page.locator("#command-results-list a").first.wait_for()
+                page.screenshot(path=folder / f"search-{theme}-{size}.png")
                 page.close()
+
+
+def name_worker(page: Page, product: Product) -> None:
+    """There is no other way to do that than the admin."""
+    log_in(page, product.credentials)
+    page.goto(f"{product.credentials.admin_url}subscriptions/worker/add/")
+    page.get_by_label("Name").fill("reports")
+    page.get_by_role("button", name="Save").first.click()
+    page.close()
+
+
+def say(page: Page, address: str, verb: str, **fields: str) -> None:
+    """Press a verb's button, fill in what it asks, and confirm."""
+    page.goto(address)
+    page.get_by_role("link", name=verb, exact=True).click()
+    for label, value in fields.items():
+        page.get_by_label(label).fill(value)
+    page.get_by_role("button", name=verb).click()
+
+
+def draw(page: Page, file: Path) -> None:
+    """As high as the page: what sticks to the window's edges would lie across a longer picture."""
+    page.wait_for_load_state("networkidle")
+    window = page.viewport_size or WIDE
+    height = page.evaluate("document.documentElement.scrollHeight")
+    page.set_viewport_size({"width": window["width"], "height": max(height, window["height"])})
+    page.screenshot(path=file)
+    page.set_viewport_size(window)
 
 
 if __name__ == "__main__":

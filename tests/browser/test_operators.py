@@ -8,6 +8,7 @@ import requests
 from playwright.sync_api import Page, expect
 
 from hook0.receiver import Behaviour, Receiver
+from tests.browser.chromium import NARROW, log_in
 from tests.browser.stage import PATIENCE_SECONDS, read, send, subscribe_blocking, wait_for_lane
 from tests.flow.conftest import Product
 from tests.flow.test_first_webhook import arrived, subscribe
@@ -54,6 +55,11 @@ def test_a_wrong_password_is_refused_and_logging_out_ends_it(browser, product):
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_text("Please enter the correct username and password")).to_be_visible()
+    log_in(page, product.credentials)
+    page.get_by_text("admin", exact=True).last.click()
+    page.get_by_role("button", name="Log out").click()
+    page.goto(f"{product.credentials.admin_url}delivery/lane/")
+    expect(page.get_by_role("button", name="Log in")).to_be_visible()
     page.close()
 
 
@@ -189,11 +195,39 @@ def test_failed_attempts_are_found_by_their_error_and_sent_again(page, product, 
     wait_until(lambda: bodies(receiver, "/again") == ["1"])
 
 
-def test_an_id_is_copied_by_a_click_and_times_are_in_the_readers_zone(browser, product, receiver, page):
+def test_an_id_is_copied_by_a_click(product, receiver, page):
     subscription = subscribe(product, receiver, "/copied", labels={"demo": "copied"})
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     go(page, product, f"subscriptions/subscription/{subscription['subscription_id']}/change/")
     page.locator("[data-copy]").first.click()
     assert page.evaluate("navigator.clipboard.readText()") == subscription["subscription_id"]
+
+
+def test_times_are_in_the_readers_zone_and_a_finger_can_ask_for_them(browser, product):
+    context = browser.new_context(timezone_id="America/New_York", locale="en-US", viewport=NARROW, has_touch=True)
+    page = context.new_page()
+    log_in(page, product.credentials)
     go(page, product, "tenants/application/")
-    assert "UTC" in page.locator("time").first.get_attribute("title")
+    made = page.locator("#result_list time").first
+    its_own = re.compile(r"\d{4}.* E[SD]T$")
+    expect(made).to_have_attribute("title", its_own)
+    expect(made).to_have_text(re.compile("ago$"))
+    made.tap()
+    expect(made).to_have_text(its_own)
+    made.tap()
+    expect(made).to_have_text(re.compile("ago$"))
+    context.close()
+
+
+def test_a_page_looks_again_while_something_moves(page, product):
+    bars = iter(['<progress data-moving max="10" value="3"></progress>', '<progress max="10" value="10"></progress>'])
+
+    def move(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=answer.text().replace("</body>", f"{next(bars)}</body>"))
+
+    page.route("**/tenants/application/", move)
+    go(page, product, "tenants/application/")
+    expect(page.locator("progress[data-moving]")).to_be_attached()
+    expect(page.locator("progress")).to_have_attribute("value", "10")
+    expect(page.locator("progress[data-moving]")).to_have_count(0)

@@ -1,4 +1,4 @@
-// Times in the reader's zone, ids that a click copies, lists that look again while something moves.
+// Times in the reader's zone, by a touch as well; ids that a click copies, lists that look again while something moves.
 "use strict";
 
 const zoned = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "long"});
@@ -7,6 +7,13 @@ function tellTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]")) {
         time.title = zoned.format(new Date(time.dateTime));
     }
+}
+
+// A finger cannot hover: what it touches says the time itself, and touched again how long ago that is.
+function turnTime(time) {
+    const shown = time.textContent;
+    time.textContent = time.dataset.other || time.title;
+    time.dataset.other = shown;
 }
 
 async function copy(button) {
@@ -28,6 +35,8 @@ document.addEventListener("DOMContentLoaded", () => {
             event.preventDefault();
             copy(button);
         }
+        const time = event.target.closest("time[datetime]");
+        if (time && !time.closest("a")) turnTime(time);
     });
     document.addEventListener("change", (event) => {
         if (event.target.matches("select[data-submits]")) event.target.form.submit();
