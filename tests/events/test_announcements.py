@@ -9,8 +9,9 @@ from django.db import connection
 from delivery import lanes, maintenance
 from delivery.audit import Operator
 from delivery.finish import Report, finish
-from delivery.models import DeadLetter, Lane
+from delivery.models import DeadLetter, Lane, Tally
 from delivery.pull import Wanted, poll
+from delivery.tallies import slot_of
 from events.announcements import announce
 from events.models import Event
 from subscriptions.models import Subscription, SubscriptionState
@@ -99,6 +100,8 @@ def test_a_subscription_that_is_disabled_is_told_with_its_reason(application, op
     failing = make_subscription(application, disable_after_hours=1)
     two_hours_ago = datetime.now(UTC) - timedelta(hours=2)
     SubscriptionState.objects.filter(pk=failing.pk).update(failing_since=two_hours_ago)
+    now = slot_of(datetime.now(UTC))
+    Tally.objects.create(subscription=failing, slot=now, succeeded=False, latency=0, amount=1)
     assert maintenance.disable_failing() == [failing.pk]
     assert announce() == 1
     ((name, details),) = told(operators)
