@@ -40,7 +40,7 @@ MiB = 1 << 20
 def polls(stage: Stage, *, events: int) -> Iterator[Row]:
     """Deliveries per second that one consumer fetches and acknowledges, beside one that does the least it can.
 
-    That loop commits as PostgreSQL does by default; and, shown without a bar, without waiting for the disk, as ours does.
+    That loop commits as PostgreSQL does by default; and, shown without a bar, as ours does, not waiting for the disk.
     """
     for many in (1, 10, 100):
         count = max(200, events * many // 100)
