@@ -21,6 +21,8 @@ from delivery.statements import run
 from delivery.waking import notify
 from subscriptions.models import Subscription
 
+_DONE, _SUCCEEDED = Decision("done"), Outcome(None)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -76,7 +78,7 @@ def _acknowledge(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, by:
     began = time.monotonic()
     given = leases(subscription_id, receipts) | {"leased": _array(receipt.leased_at for receipt in receipts), "by": by}
     ended = [
-        Ended(Claimed(began, began, *row), Decision("done"), Outcome(None), picked_at=picked_at)
+        Ended(Claimed(began, began, *row), _DONE, _SUCCEEDED, picked_at=picked_at)
         for *row, picked_at in persistently(partial(run, "acknowledge", given))
     ]
     if ended:

@@ -8,7 +8,7 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
@@ -266,9 +266,9 @@ class Queue:
                 used[each.subscription_id] += 1
                 in_line = used[each.subscription_id] - granted
                 if in_line <= 0:
-                    asked.append(replace(each, is_probe=is_probe))
+                    asked.append(each._replace(is_probe=is_probe))
                 else:
-                    asked.append(replace(each, wait=pause if each.failing else pause * in_line))
+                    asked.append(each._replace(wait=pause if each.failing else pause * in_line))
             else:
                 asked.append(each)
         return asked

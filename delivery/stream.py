@@ -54,7 +54,7 @@ class Held:
     def assign(self, pulled: Pulled) -> str:
         """The delivery's id in the stream."""
         self.last_place += 1
-        kept = replace(pulled, claimed=replace(pulled.claimed, payload=b""))
+        kept = replace(pulled, claimed=pulled.claimed._replace(payload=b""))
         self.assigned[pulled.claimed.delivery_id] = Assigned(kept, self.last_place, pulled.lease_until)
         return f"{self.id}-{self.last_place}"
 

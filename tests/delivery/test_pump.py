@@ -117,7 +117,7 @@ def test_a_claim_that_no_longer_fits_into_its_lease_is_given_back_unsent(
         """The process was stopped for a while between the claim and the send."""
         claimed = claim(room)
         if claimed and next(frozen, False):
-            return [replace(each, leased_at=each.leased_at - 20) for each in claimed]
+            return [each._replace(leased_at=each.leased_at - 20) for each in claimed]
         return claimed
 
     monkeypatch.setattr(queue, "claim", claim_and_freeze)
