@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import psycopg
@@ -40,8 +40,7 @@ class Wanted:
         return bool(self.event_types or self.labels)
 
 
-@dataclass(frozen=True)
-class Pulled:
+class Pulled(NamedTuple):
     """A delivery that is leased to a consumer, with what it takes to handle it."""
 
     claimed: Claimed

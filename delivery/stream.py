@@ -6,7 +6,7 @@ import uuid
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -54,7 +54,7 @@ class Held:
     def assign(self, pulled: Pulled) -> str:
         """The delivery's id in the stream."""
         self.last_place += 1
-        kept = replace(pulled, claimed=pulled.claimed._replace(payload=b""))
+        kept = pulled._replace(claimed=pulled.claimed._replace(payload=b""))
         self.assigned[pulled.claimed.delivery_id] = Assigned(kept, self.last_place, pulled.lease_until)
         return f"{self.id}-{self.last_place}"
 
