@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from subscriptions.models import Subscription
+
 
 class Claimed(NamedTuple):
     """One claim: the epoch fences it. `leased_at` and `visit_began` are of the monotonic clock.
@@ -62,3 +64,12 @@ class Claimed(NamedTuple):
     @property
     def blocks(self) -> bool:
         return self.lane_id is not None and self.fifo_on_exhausted == "block"
+
+
+def wants(subscription: Subscription) -> tuple[Any, ...]:
+    """The part of a claim that a subscription decides, for consumers that pull: nothing is sent, nothing is limited."""
+    return (
+        subscription.application_id, subscription.is_paused, subscription.method, subscription.url,
+        subscription.headers, subscription.secret, None, subscription.timeout_ms, subscription.fifo_mode,
+        subscription.fifo_on_exhausted, subscription.retry_policy, False, False,
+    )  # fmt: skip

@@ -11,7 +11,7 @@ from random import random
 import orjson
 
 from delivery import hooks
-from delivery.claimed import Claimed
+from delivery.claimed import Claimed, wants
 from delivery.dispatch import persistently
 from delivery.outcome import E_REJECTED, Outcome
 from delivery.queue import Ended, Queue
@@ -35,7 +35,7 @@ class Report:
 def finish(subscription: Subscription, reports: Sequence[Report], *, by: str) -> set[Receipt]:
     """Write down what came of leases; those that were still held. Of the others it changes nothing."""
     done = [] if subscription.fifo_mode else [report.receipt for report in reports if report.error is None]
-    accepted = _acknowledge(subscription.pk, done, by=by) if done else set()
+    accepted = _acknowledge(subscription, done, by=by) if done else set()
     if len(accepted) == len(reports):
         return accepted
     by_receipt = {report.receipt: report for report in reports}
@@ -73,14 +73,19 @@ def record(ended: Sequence[Ended], *, by: str | None) -> set[uuid.UUID]:
     return accepted
 
 
-def _acknowledge(subscription_id: uuid.UUID, receipts: Sequence[Receipt], *, by: str) -> set[Receipt]:
+def _acknowledge(subscription: Subscription, receipts: Sequence[Receipt], *, by: str) -> set[Receipt]:
     """The short way of what most leases come to: done, and without order."""
-    began = time.monotonic()
-    given = leases(subscription_id, receipts) | {"leased": _array(receipt.leased_at for receipt in receipts), "by": by}
-    ended = [
-        Ended(Claimed(began, began, *row), _DONE, _SUCCEEDED, picked_at=picked_at)
-        for *row, picked_at in persistently(partial(run, "acknowledge", given))
-    ]
+    began, wanted = time.monotonic(), wants(subscription)
+    given = leases(subscription.pk, receipts) | {"leased": _array(receipt.leased_at for receipt in receipts), "by": by}
+    ended = []
+    for delivery, event_pk, epoch, tries, made_at, due_at, event, received_at, deliver_at, picked_at in persistently(
+        partial(run, "acknowledge", given)
+    ):
+        claimed = Claimed(
+            *(began, began, None, None, delivery, event_pk, subscription.pk, epoch, tries, tries, made_at, due_at),
+            *(False, 0.0, event, "", b"", "", received_at, deliver_at, None, None, None, *wanted),
+        )
+        ended.append(Ended(claimed, _DONE, _SUCCEEDED, picked_at=picked_at))
     if ended:
         hooks.recorded(ended, time.monotonic() - began)
     gone = {each.claimed.epoch: each.claimed.delivery_id for each in ended}

@@ -12,7 +12,7 @@ import orjson
 import psycopg
 from django.db import transaction
 
-from delivery.claimed import Claimed
+from delivery.claimed import Claimed, wants
 from delivery.dispatch import persistently
 from delivery.finish import leases, record
 from delivery.outcome import E_WORKER_LOST, Outcome
@@ -124,14 +124,10 @@ def _read_heads(leased: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 def _pulled(subscription: Subscription, rows: Sequence[tuple[Any, ...]]) -> list[Pulled]:
     """Leases as the statements return them, each with what their subscription wants."""
     began, now = time.monotonic(), datetime.now(UTC)
-    wants = (
-        subscription.application_id, subscription.is_paused, subscription.method, subscription.url,
-        subscription.headers, subscription.secret, None, subscription.timeout_ms, subscription.fifo_mode,
-        subscription.fifo_on_exhausted, subscription.retry_policy, False, False,
-    )  # fmt: skip
+    wanted = wants(subscription)
     found = []
     for *lease, labels, metadata, occurred_at, until in rows:
-        claimed = Claimed(*(began, began, *lease[:4], subscription.pk, *lease[4:], *wants))
+        claimed = Claimed(*(began, began, *lease[:4], subscription.pk, *lease[4:], *wanted))
         receipt = Receipt(claimed.delivery_id, claimed.epoch, now)
         found.append(Pulled(claimed, receipt, labels, metadata, occurred_at, until))
     return found

@@ -1,7 +1,7 @@
 -- Deliveries without order that a consumer is done with leave, all in one statement, because nothing of the outcome is to
 -- be decided. Called by delivery.finish; record_loose.sql is for what has failed. Served by primary keys. Fenced by the
 -- epoch, which only a leased delivery has. The state is locked before the first delivery is touched, as everywhere.
--- Returned is delivery.claimed without what it takes to send. Who waits for room in a stream is told, as by notify.sql.
+-- Returned is what delivery.finish tells others of them. Who waits for room in a stream is told, as by notify.sql.
 -- The commit does not wait for the disk: what a crash takes away is handed out again.
 WITH state AS MATERIALIZED (
   SELECT st.subscription_id, st.in_flight, st.ready_at, s.application_id,
@@ -39,12 +39,8 @@ told AS (
   SELECT pg_notify('hook0_work', concat_ws(' ', %(subscription)s::text, string_agg(replace(id::text, '-', ''), ' ')))
     FROM gone HAVING count(*) > 0
 )
-SELECT NULL::bigint, NULL::bigint, gone.id, gone.event_id, subscription_id, gone.epoch, gone.tries, gone.tries,
-       gone.created_at, gone.due_at, false, 0.0::float,
-       e.event_id, e.event_type, ''::bytea, e.payload_content_type, e.received_at, e.deliver_at, NULL::integer[], e.traceparent,
-       e.tracestate,
-       state.application_id, false, '', '', NULL::jsonb, NULL::uuid, NULL::uuid, 0, false, '', NULL::jsonb, false, false,
-       gone.picked_at
-  FROM gone JOIN state USING (subscription_id) JOIN event e ON e.id = gone.event_id,
+SELECT gone.id, gone.event_id, gone.epoch, gone.tries, gone.created_at, gone.due_at,
+       e.event_id, e.received_at, e.deliver_at, gone.picked_at
+  FROM gone JOIN event e ON e.id = gone.event_id,
        set_config('synchronous_commit', 'off', true),
        (SELECT count(pg_notify) FROM told) AS heard

@@ -69,11 +69,11 @@ def test_healthy_lanes_wait_for_none_that_is_blocked_and_for_no_endpoint_that_ha
     publishers = [arena.publish(application, seed=seed, seconds=SECONDS) for seed in range(PUBLISHERS)]
     torment(arena, workers, time.monotonic() + SECONDS)
     wait_for(publishers)
-    ((blocked,),) = arena.query("SELECT count(*) FROM fifo_subscription_state WHERE phase = 3")
+    while not arena.query("SELECT 1 FROM fifo_subscription_state WHERE phase = 3 LIMIT 1"):
+        time.sleep(0.1)  # their circuit leaves the dead alone for a while
     arena.forget_the_dead()
     arena.receiver.calm = True
     history = arena.history(publishers, pending=arena.wait_until_quiet())
-    assert blocked > 1
     assert len(history.published) > 200
     assert check(history, patience=PATIENCE) == []
 
