@@ -6,7 +6,7 @@ People, passwords and invitations are the admin's here; and what Hook0 tells apa
 from collections.abc import Iterator
 from typing import Any
 
-from tenants.problems import address_of
+from tenants.problems import describe
 
 _DETAIL = "Hook0's clients know this problem. This installation never answers with it."
 _TITLES = {
@@ -48,11 +48,4 @@ _TITLES = {
 def documents() -> Iterator[dict[str, Any]]:
     for status, titles in _TITLES.items():
         for name, title in titles.items():
-            yield {
-                "type": address_of(name),
-                "id": name,
-                "title": title,
-                "detail": _DETAIL,
-                "status": status,
-                "validation": None,
-            }
+            yield describe(name, status, title=title, detail=_DETAIL)

@@ -39,20 +39,20 @@ class ProblemAnswer(serializers.Serializer[Any]):
 
 def document(problem: Problem) -> dict[str, Any]:
     """What a client reads of a problem."""
-    name = type(problem).__name__
+    about = describe(type(problem).__name__, problem.status_code, title=problem.title, detail=str(problem.detail))
+    return about | {"validation": problem.validation}
+
+
+def describe(name: str, status: int, *, title: str, detail: str) -> dict[str, Any]:
+    """The shape of all problems, by their ids."""
     return {
-        "type": address_of(name),
+        "type": f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}",
         "id": name,
-        "title": problem.title,
-        "detail": str(problem.detail),
-        "status": problem.status_code,
-        "validation": problem.validation,
+        "title": title,
+        "detail": detail,
+        "status": status,
+        "validation": None,
     }
-
-
-def address_of(name: str) -> str:
-    """Where the problem of this id is described."""
-    return f"{settings.PUBLIC_URL}/api/v1/errors/#{name.lower()}"
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
