@@ -49,11 +49,13 @@ from pyspark import TaskContext
 from pyspark.sql import SparkSession
 from spark_ingest import __main__
 
-def stand_still(batches):  # the first try of the first task, until Spark kills it
+def stand_still(batches):  # the first try of the first task, until Spark kills it; the second waits for its beginning
     task, attempt = TaskContext.get().partitionId(), TaskContext.get().attemptNumber()
     (folder / f"task {task} try {attempt}").touch()
-    yield from batches
     ends = time.monotonic() + 120
+    while task == 0 and not (folder / "task 0 try 0").exists() and time.monotonic() < ends:
+        time.sleep(0.1)
+    yield from batches
     while (task, attempt) == (0, 0) and time.monotonic() < ends:
         time.sleep(0.1)
 

@@ -58,9 +58,12 @@ def words_alone(monkeypatch):
 
 @pytest.fixture
 def read(jobs):
-    """Opens streams, and closes them in the end."""
+    """Opens streams, and closes them in the end; their threads come to theirs before the tables are emptied."""
     yield lambda most=10, **wanted: Reader(jobs.stream(wanted.pop("assignee", "me"), max_assigned=most, **wanted))
     jobs.close()
+    for thread in threading.enumerate():
+        if thread.name == "job streams":
+            thread.join(PATIENCE)
 
 
 def test_what_is_there_comes_at_once_and_what_comes_later_when_it_comes(jobs, read):
