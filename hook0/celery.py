@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_ready
+from celery.signals import beat_init, worker_process_init, worker_ready
 
+from delivery.memory import look_rarely
 from hook0.beat import SCHEDULE
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
@@ -15,6 +16,11 @@ app = Celery("hook0")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.beat_schedule = SCHEDULE
 app.autodiscover_tasks()
+
+
+@worker_process_init.connect
+def settle(**_: Any) -> None:
+    look_rarely()
 
 
 @worker_ready.connect

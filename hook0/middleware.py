@@ -87,6 +87,20 @@ def let_finish(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpR
     return middleware
 
 
+def let_go(answer: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """DRF ties request, view and answer into circles: bodies would stay in memory until Python looks for those."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = answer(request)
+        if context := getattr(response, "renderer_context", None):  # of an answer of DRF's, which is rendered by now
+            context["request"].parser_context.clear()
+            vars(context["view"]).clear()
+            context.clear()
+        return response
+
+    return middleware
+
+
 class _ForPeople(MiddlewareMixin):
     """Middleware that the admin needs and requests of the API pass by."""
 

@@ -430,6 +430,7 @@ MIDDLEWARE = [
     "hook0.request_ids.identify",
     "monitoring.requests.count",
     "hook0.access_log.log_requests",
+    "hook0.middleware.let_go",
     "hook0.middleware.say_length",
     "hook0.middleware.let_finish",
     "hook0.middleware.tolerate_slashes",

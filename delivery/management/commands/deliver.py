@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from delivery.memory import look_rarely
 from delivery.worker import pump
 from subscriptions.models import Worker
 
@@ -22,6 +23,8 @@ class Command(BaseCommand):
         stop_signals: list[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda received, _frame: stop_signals.append(received))
+        if not once:
+            look_rarely()
         linger = 0.0 if once else float("inf")
         recorded = pump(stopping=lambda: bool(stop_signals), linger=linger, name=worker)
         self.stdout.write(f"{recorded} tries recorded.")
