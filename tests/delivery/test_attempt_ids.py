@@ -58,3 +58,17 @@ def test_the_ends_of_time_have_ids_too(moment):
 
 def test_an_id_that_is_not_ours_is_of_some_time():
     assert made_at(LAST).year == 9999
+
+
+@pytest.mark.django_db
+def test_the_ids_that_the_database_makes_are_of_version_7_in_order_and_have_room_for_the_try():
+    before = datetime.now(UTC) - timedelta(milliseconds=1)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT new_delivery_id(), pg_sleep(0.00002) FROM generate_series(1, 1000)")
+        made = [identifier for identifier, _ in cursor.fetchall()]
+    assert {each.version for each in made} == {7}
+    assert {each.variant for each in made} == {uuid.RFC_4122}
+    assert {try_number_of(each) for each in made} == {1}
+    assert made == sorted(made)
+    assert len({each.int & (1 << 62) - 1 for each in made}) == len(made)
+    assert all(before <= made_at(each) <= datetime.now(UTC) for each in made)
