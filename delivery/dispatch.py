@@ -1,10 +1,10 @@
 """Fan-out: an event becomes a delivery for every subscription that wants it."""
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import OperationalError, connection
 from psycopg.errors import DeadlockDetected, SerializationFailure
@@ -27,22 +27,27 @@ class Dispatched:
     expected: bool
 
 
-@dataclass(frozen=True)
-class Stored:
-    """What became of a new event. Without a key it was not stored: sent before, or of a type that is not `known`."""
+class Stored(NamedTuple):
+    """What became of new events, which are told apart by their place among those that were given, from 1 on."""
 
-    event_id: uuid.UUID
-    pk: int | None
-    received_at: datetime | None
-    known: bool
+    at: datetime
+    known_types: Collection[str]
+    new: frozenset[int] | None  # None: all of them
+
+    def is_new(self, place: int) -> bool:
+        """Whether it was not sent before, of a type that is known."""
+        return self.new is None or place in self.new
 
 
-def publish(application_id: uuid.UUID, events: str, payloads: Sequence[bytes]) -> tuple[list[Stored], Dispatched]:
+def publish(
+    application_id: uuid.UUID, events: str, payloads: Sequence[bytes], *, types: Collection[str]
+) -> tuple[Stored, Dispatched]:
     """Store new events of an application, a list in JSON with a payload for each, and make their deliveries; both in
-    this order."""
-    new = {"new": events, "payloads": ByteStrings(payloads), "application": str(application_id)}
-    rows = run("fan_out", _NOTHING | new)
-    return [Stored(*row[:4]) for row in rows], _dispatched(rows)
+    this order. `types` are all that occur."""
+    new = {"new": events, "payloads": ByteStrings(payloads), "application": str(application_id), "types": list(types)}
+    row = _fan_out(new)
+    at, known_types, some = row[:3]
+    return Stored(at, known_types, None if some is None else frozenset(some)), _dispatched(row)
 
 
 def dispatch(
@@ -54,17 +59,22 @@ def dispatch(
     event are due so many seconds `apart` from those of the one before.
     """
     parameters = {"stored": list(event_pks), "only": only and str(only), "priority": priority, "apart": apart}
-    return _dispatched(run("fan_out", _NOTHING | parameters))
+    return _dispatched(_fan_out(parameters))
 
 
 _NOTHING: dict[str, Any] = {
-    "new": "[]", "payloads": ByteStrings(), "application": None,
+    "new": "[]", "payloads": ByteStrings(), "application": None, "types": [],
     "stored": [], "only": None, "priority": None, "apart": 0,
 }  # fmt: skip
 
 
-def _dispatched(rows: Sequence[tuple[Any, ...]]) -> Dispatched:
-    *_, deliveries, expected, _ = rows[0]
+def _fan_out(parameters: dict[str, Any]) -> tuple[Any, ...]:
+    (row,) = run("fan_out", _NOTHING | parameters)
+    return row
+
+
+def _dispatched(row: tuple[Any, ...]) -> Dispatched:
+    *_, deliveries, expected, _ = row
     return Dispatched(deliveries, bool(expected))
 
 

@@ -21,7 +21,7 @@ from delivery.dispatch import persistently
 from delivery.doorbell import ring
 from delivery.heads import Head, find_heads
 from delivery.models import AttemptLog, DeadLetter, Lane, Phase, RequestAttempt
-from events.ingest import NewEvent, store
+from events.ingest import Columns, NewEvent, store
 from events.undelivered import GivenUp, keep
 from subscriptions.matching import names_for
 from subscriptions.models import Subscription, SubscriptionState
@@ -44,15 +44,14 @@ class Announcement:
 
     def as_event(self) -> NewEvent:
         told = {"subscription_id": self.subscription_id, "at": self.at, **self.details}
-        return NewEvent(
-            event_id=uuid.uuid5(self.subscription_id, f"{self.event_type} {self.about}"),
-            event_type=self.event_type,
-            payload=orjson.dumps(told),
-            payload_content_type="application/json",
-            labels={"source": RESERVED_SERVICE, "subscription_id": str(self.subscription_id)},
-            metadata={},
-            occurred_at=self.at,
-        )
+        columns: Columns = {
+            "event_id": uuid.uuid5(self.subscription_id, f"{self.event_type} {self.about}"),
+            "event_type": self.event_type,
+            "payload_content_type": "application/json",
+            "labels": {"source": RESERVED_SERVICE, "subscription_id": str(self.subscription_id)},
+            "occurred_at": self.at,
+        }
+        return NewEvent(orjson.dumps(told), columns)
 
 
 def announce() -> int:

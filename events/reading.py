@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from events import limits
-from events.ingest import NewEvent
+from events.ingest import Columns, NewEvent
 from events.payload import decode_payload
 from events.tracing import NO_TRACE, Trace
 from tenants.ids import new_id
@@ -31,31 +31,41 @@ class _Complaint(Exception):
 
 def read_event(body: Any, *, now: datetime, ip: str | None = None, trace: Trace = NO_TRACE) -> NewEvent:
     """An event as it was sent, or the Problem with it: all fields first, the payload last."""
-    if not isinstance(body, Mapping):
+    if not isinstance(body, dict):
         raise Validation(validation={"non_field_errors": [refusal("invalid", "This must be an object.")]})
-    values: dict[str, Any] = {}
-    complaints: Complaints = {}
-    for field, check in _FIELDS.items():
-        given = body.get(field)
-        if given is not None:
-            try:
-                values[field] = check(given)
-            except _Complaint as problem:
-                complaints[field] = [problem.refusal]
-        elif field in _REQUIRED:
-            complaints[field] = [_NULL if field in body else _MISSING]
-    delay, deliver_at = values.pop("delay_ms", None), values.get("deliver_at")
+    columns, complaints = _read_fields(body)
+    delay, deliver_at = columns.pop("delay_ms", None), columns.get("deliver_at")
     if deliver_at and deliver_at - now > _FAR:
         message = f"This must be within {_FAR.days} days from now."
         complaints["deliver_at"] = [refusal("max_value", message, days=_FAR.days)]
     if complaints:
         raise Validation(validation=complaints)
     if delay is not None:
-        values["deliver_at"] = now + timedelta(milliseconds=delay)
-    values["payload"] = decode_payload(values["payload"], values["payload_content_type"])
-    values.setdefault("event_id", new_id())
-    values.setdefault("metadata", {})
-    return NewEvent(**values, ip=ip, traceparent=trace.traceparent, tracestate=trace.tracestate)
+        columns["deliver_at"] = now + timedelta(milliseconds=delay)
+    payload = decode_payload(columns.pop("payload"), columns["payload_content_type"])
+    if "event_id" not in columns:
+        columns["event_id"] = new_id()
+    if ip:
+        columns["ip"] = ip
+    if trace.traceparent:
+        columns |= {"traceparent": trace.traceparent, "tracestate": trace.tracestate}
+    return NewEvent(payload, cast("Columns", columns))
+
+
+def _read_fields(body: Mapping[str, Any]) -> tuple[dict[str, Any], Complaints]:
+    """What is good of them, by name, and what is not; those that nobody knows are nothing."""
+    good: dict[str, Any] = {}
+    complaints: Complaints = {}
+    for field, given in body.items():
+        if given is not None and (check := _FIELDS.get(field)):
+            try:
+                good[field] = check(given)
+            except _Complaint as problem:
+                complaints[field] = [problem.refusal]
+    if not good.keys() >= _REQUIRED:
+        missing = _REQUIRED - good.keys() - complaints.keys()
+        complaints |= {field: [_NULL if field in body else _MISSING] for field in _FIELDS if field in missing}
+    return good, complaints
 
 
 def read_application(body: Any) -> uuid.UUID:

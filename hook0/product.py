@@ -122,7 +122,7 @@ def serve(application: str, host: str, port: int) -> tuple[str, ...]:
     # Threads are how many ingests can be stored together (events.together). Granian warns of so many: errors alone.
     return (
         *("-m", "granian", "--interface", "wsgi", application),
-        *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "16"),
+        *("--host", host, "--port", str(port), "--workers", "2", "--blocking-threads", "24"),
         *_ALIKE,
     )
 

@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from django.conf import settings
 
+from delivery import warm
 from delivery.claimed import Claimed
 from delivery.database import connect
 from delivery.pump import Pump
@@ -21,6 +22,12 @@ def nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     for memory in (credentials.principals, credentials.reach):
         memory.forget()
         monkeypatch.setattr(memory, "seconds", 0.0)
+
+
+@pytest.fixture(autouse=True)
+def no_connection_stays() -> Iterator[None]:
+    yield
+    warm.close()
 
 
 @pytest.fixture

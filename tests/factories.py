@@ -3,9 +3,9 @@
 import itertools
 import uuid
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
-from events.ingest import Ingested, NewEvent, ingest
+from events.ingest import Columns, Ingested, NewEvent, ingest
 from subscriptions.configure import create_subscription
 from subscriptions.models import Subscription
 from tenants.models import Application, EventType, Organization
@@ -48,11 +48,10 @@ def new_event(**overrides: Any) -> NewEvent:
         "payload": b'{"number": %d}' % next(_numbers),
         "payload_content_type": "application/json",
         "labels": {"shop": "1"},
-        "metadata": {},
         "occurred_at": datetime.now(UTC),
         **overrides,
     }
-    return NewEvent(**fields)
+    return NewEvent(fields.pop("payload"), cast("Columns", fields))
 
 
 def publish(application: Application, count: int = 1, **overrides: Any) -> list[Ingested]:

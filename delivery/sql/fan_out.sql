@@ -25,32 +25,34 @@ WITH given AS MATERIALIZED (
 known AS MATERIALIZED (
   SELECT name FROM event_type
    WHERE application_id = %(application)s::uuid AND deactivated_at IS NULL
-     AND name = ANY (SELECT event_type FROM given)
+     AND name = ANY (%(types)s::text[])
 ),
 added AS (
   INSERT INTO event (event_id, application_id, event_type, payload, payload_content_type, labels, metadata, occurred_at,
                      received_at, ip, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, traceparent,
                      tracestate)
-  SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, metadata,
-         occurred_at, clock_timestamp(), ip, ordering_key, priority, deliver_at, backoff_schedule,
+  SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, coalesce(metadata, '{}'),
+         occurred_at, statement_timestamp(), ip, ordering_key, coalesce(priority, 100), deliver_at, backoff_schedule,
          keys_if_undelivered, traceparent, tracestate
     FROM given JOIN known ON known.name = given.event_type
    ORDER BY ordinal  -- so the ids have this order, too
   ON CONFLICT (application_id, event_id) DO NOTHING
   RETURNING id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at
 ),
-chosen AS (
-  SELECT added.*, id AS ordinal, interval '0' AS later FROM added
-  UNION ALL
+stored AS (
   SELECT id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at,
-         ordinal, (ordinal - 1) * %(apart)s::float * interval '1 s' FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
+         ordinal, (ordinal - 1) * %(apart)s::float * interval '1 s' AS later
+    FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
 ),
 named AS MATERIALIZED (  -- once for each type of a batch: a.b.c is wanted by those who list a.b.c, a.b.* or a.*
   SELECT event_type,
          (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || event_type::text
             FROM string_to_array(event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
          ) AS names
-    FROM (SELECT DISTINCT event_type FROM chosen) AS types
+    FROM (SELECT name AS event_type FROM known UNION SELECT event_type FROM stored) AS types
+),
+chosen AS (
+  SELECT added.*, id AS ordinal, interval '0' AS later FROM added UNION ALL SELECT * FROM stored
 ),
 event AS (
   SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS free_at,
@@ -131,13 +133,12 @@ told AS (
   SELECT pg_notify('hook0_work', subscription_id::text)
     FROM (SELECT DISTINCT subscription_id FROM current WHERE pool < 0 AND due_at <= clock_timestamp()) AS pulled
 )
-SELECT given.event_id, added.id, added.received_at, known.name IS NOT NULL,
+SELECT statement_timestamp(),
+       ARRAY(SELECT name::text FROM known),
+       CASE WHEN cardinality(%(payloads)s::bytea[]) > (SELECT count(*) FROM added) THEN ARRAY(  -- not sought if all are new
+         SELECT min(ordinal) FROM given JOIN known ON known.name = given.event_type JOIN added USING (event_id)
+          GROUP BY event_id) END,
        (SELECT count(pg_notify) FROM told),
        (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
        (SELECT awake_until > clock_timestamp() FROM pump_beacon),
        (SELECT begin_anew() WHERE (SELECT count(*) FROM routed) > (SELECT count(*) FROM current))
-  FROM (VALUES (0)) AS always
-  LEFT JOIN given ON true
-  LEFT JOIN known ON known.name = given.event_type
-  LEFT JOIN added ON added.event_id = given.event_id
- ORDER BY given.ordinal

@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
+from django.db import connections
 
-from events.ingest import NewEvent, ingest
+from events.ingest import Columns, NewEvent, ingest
 from hook0.probes import free_port, http_answers
 from hook0.product import serve
 from tenants.models import Application
@@ -54,6 +55,14 @@ class Stage:
         with psycopg.connect(self.cluster.server.url, autocommit=True) as connection:
             connection.execute(sql, parameters)
             connection.execute("VACUUM ANALYZE event")
+
+    def wear_in(self) -> None:
+        """Two gigabytes of the database's log, whose files it uses again: a new one fills each with zeros first."""
+        self.cluster.query(
+            "SELECT count(pg_logical_emit_message(false, '', repeat('x', 1 << 20))) FROM generate_series(1, 2048)"
+        )
+        self.cluster.restart()
+        connections.close_all()
 
     @contextmanager
     def pumps(self, count: int, **settings: str) -> Iterator[None]:
@@ -98,29 +107,22 @@ class Stage:
 
 def an_event(index: int = 0, *, sent: float | None = None) -> NewEvent:
     body = f'{{"sent": {sent}, "x": "'.encode() if sent else b'{"x": "'
-    return NewEvent(
-        event_id=uuid.uuid4(),
-        event_type=EVENT_TYPE,
-        payload=body + b"x" * (PAYLOAD_BYTES - len(body) - 2) + b'"}',
-        payload_content_type="application/json",
-        labels={"bench": "yes", "n": str(index)},
-        metadata={},
-        occurred_at=datetime.now(UTC),
-        ordering_key=str(index),
-    )
+    columns: Columns = {
+        "event_id": uuid.uuid4(),
+        "event_type": EVENT_TYPE,
+        "payload_content_type": "application/json",
+        "labels": {"bench": "yes", "n": str(index)},
+        "occurred_at": datetime.now(UTC),
+        "ordering_key": str(index),
+    }
+    return NewEvent(body + b"x" * (PAYLOAD_BYTES - len(body) - 2) + b'"}', columns)
 
 
 def an_ingest(index: int = 0) -> dict[str, Any]:
     """The same as the API takes it."""
     event = an_event(index)
-    return {
-        "event_type": event.event_type,
-        "payload": event.payload.decode(),
-        "payload_content_type": event.payload_content_type,
-        "labels": event.labels,
-        "occurred_at": event.occurred_at.isoformat(),
-        "ordering_key": event.ordering_key,
-    }
+    sent = {name: event.columns[name] for name in ("event_type", "payload_content_type", "labels", "ordering_key")}
+    return {**sent, "payload": event.payload.decode(), "occurred_at": event.columns["occurred_at"].isoformat()}
 
 
 def a_request(path: str, token: str, body: bytes, content_type: str = "application/json") -> bytes:

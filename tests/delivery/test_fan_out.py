@@ -134,6 +134,17 @@ def test_the_same_event_id_is_delivered_once_even_within_a_batch():
     assert wanted_by(subscription) == 2
 
 
+def test_what_is_not_stored_takes_nobodys_place():
+    application = make_application()
+    make_fifo(application)
+    good, sent = new_event(), new_event()
+    unknown = new_event(event_id=good.columns["event_id"], event_type="shop.nobody.knows")
+    ingest(application.id, [sent])
+    fates = [each.fate.value for each in ingest(application.id, [unknown, sent, good, unknown, good])]
+    assert fates == ["unknown type", "duplicate", "created", "unknown type", "duplicate"]
+    assert [each.fate.value for each in ingest(application.id, [unknown])] == ["unknown type"]
+
+
 def test_another_application_may_use_the_same_event_id():
     same = new_event()
     assert [ingest(make_application().id, [same])[0].fate.value for _ in range(2)] == ["created", "created"]

@@ -17,7 +17,6 @@ from tests.factories import (
     make_event_type,
     make_fifo,
     make_subscription,
-    new_event,
     publish,
 )
 
@@ -157,7 +156,7 @@ def test_a_replay_that_nobody_wants_is_none_and_one_of_nothing_is_not_found(api,
     (event,) = publish(application)
     assert replay(api, application, event).status_code == 204
     assert not RequestAttempt.objects.exists()
-    problem(replay(api, application, new_event()), 404, "NotFound")
+    problem(replay(api, application, Event(event_id=uuid.uuid4())), 404, "NotFound")
     neighbours = make_subscription(make_application(organization=application.organization))
     for unknown in (uuid.uuid4(), neighbours.id):
         problem(replay(api, application, event, subscription_id=unknown), 404, "NotFound")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from django.db import connection
 
+from delivery.warm import warm_connection
 from tenants import credentials
 from tests.clients import as_application, as_organization
 from tests.events.test_event_api import body
@@ -37,7 +38,8 @@ def test_an_event_costs_so_many_statements(kind, monkeypatch, tmp_path):
 def listening(path) -> Iterator[list[str]]:
     """What this process sends to the server, however it does: libpq writes the protocol down."""
     sent: list[str] = []
-    pgconn = connection.connection.pgconn
+    with warm_connection():  # the next ingest will have the same
+        pgconn = connection.connection.pgconn
     with path.open("w+") as protocol:
         pgconn.trace(protocol.fileno())
         yield sent

@@ -60,6 +60,10 @@ class Explained:
         for child in node.get("Plans", []):
             yield from self.nodes(child)
 
+    def rows_of(self, part: str) -> int:
+        """How many rows a part of the statement, named in its WITH, brought."""
+        return next(int(node["Actual Rows"]) for node in self.nodes() if node.get("Subplan Name") == f"CTE {part}")
+
     def read_whole(self) -> set[str]:
         return {node["Relation Name"] for node in self.nodes() if node["Node Type"] == "Seq Scan"}
 

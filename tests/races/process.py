@@ -27,7 +27,7 @@ from delivery import maintenance, worker  # noqa: E402
 from delivery.claimed import Claimed  # noqa: E402
 from delivery.queue import Ended, Queue  # noqa: E402
 from events import release  # noqa: E402
-from events.ingest import NewEvent, ingest  # noqa: E402
+from events.ingest import Columns, NewEvent, ingest  # noqa: E402
 from tests.races.mutants import break_queue  # noqa: E402
 
 KEYS = 12
@@ -84,23 +84,22 @@ def _publish(application: uuid.UUID, dice: random.Random, until: float) -> None:
         batch = [_event(dice) for _ in range(dice.choice([1, 1, 1, 5]))]
         invoked = time.time()
         answered = time.time() if _whatever_the_database_does(partial(ingest, application, batch)) else None
-        line = {"events": [str(event.event_id) for event in batch], "invoked": invoked, "answered": answered}
+        line = {"events": [str(event.columns["event_id"]) for event in batch], "invoked": invoked, "answered": answered}
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
         time.sleep(dice.uniform(0, 0.06))
 
 
 def _event(dice: random.Random) -> NewEvent:
-    return NewEvent(
-        event_id=uuid.uuid4(),
-        event_type="races.event.sent",
-        payload=b"{}",
-        payload_content_type="application/json",
-        labels={"races": "yes"},
-        metadata={},
-        occurred_at=datetime.now(UTC),
-        ordering_key=str(dice.randrange(KEYS)),
-    )
+    columns: Columns = {
+        "event_id": uuid.uuid4(),
+        "event_type": "races.event.sent",
+        "payload_content_type": "application/json",
+        "labels": {"races": "yes"},
+        "occurred_at": datetime.now(UTC),
+        "ordering_key": str(dice.randrange(KEYS)),
+    }
+    return NewEvent(b"{}", columns)
 
 
 def _whatever_the_database_does(act: Callable[[], object]) -> bool:

@@ -69,7 +69,7 @@ def api_refuses(event) -> set[str]:
         return set(problem.validation)
     except Problem as problem:
         return {PROBLEMS[type(problem)]}
-    return set() if read.event_type == EVENT_TYPE else {"event_type"}  # the insert finds the type unknown
+    return set() if read.columns["event_type"] == EVENT_TYPE else {"event_type"}  # the insert finds the type unknown
 
 
 def load_refuses(event) -> set[str]:
