@@ -55,8 +55,11 @@ class Cluster:
 
     def restart_immediately(self) -> None:
         """As a power cut for the server: no checkpoint, no good-bye."""
-        self.process.send_signal(signal.SIGQUIT)
-        self.process.wait(30)
+        self.restart(signal.SIGQUIT)
+
+    def restart(self, by: int = signal.SIGINT) -> None:
+        self.process.send_signal(by)
+        self.process.wait(60)
         self.serve()
 
     def query(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:

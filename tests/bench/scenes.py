@@ -148,6 +148,7 @@ def latency(stage: Stage, *, seconds: float) -> Iterator[Row]:
 
 def ingests(stage: Stage, *, seconds: float) -> Iterator[Row]:
     """Events per second through the API, one by one and in batches, beside a view that does nothing."""
+    stage.wear_in()
     application = stage.empty()
     make_subscription(application, **BENCH)
     token = create_application_secret(application)[1]
@@ -161,7 +162,7 @@ def ingests(stage: Stage, *, seconds: float) -> Iterator[Row]:
             for request, connections in [
                 (a_request("/nothing/", token, single), 32),
                 (a_request("/event/", token, single), 32),
-                (batch, 4),
+                (batch, 8),
             ]
         ]  # fmt: skip
     events = batches * BATCH_EVENTS

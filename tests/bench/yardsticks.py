@@ -4,6 +4,7 @@ yardsticks.py bare URL COUNT      the product's sender and window, signing, with
 yardsticks.py naive DATABASE_URL  a worker that claims one row and holds the transaction open while it sends
 """
 
+import ipaddress
 import os
 import sys
 import threading
@@ -11,16 +12,16 @@ import time
 import uuid
 from datetime import UTC, datetime
 
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
-
-import ipaddress
-
+import django
 import psycopg
 import requests
 
-from delivery.claimed import Claimed
-from delivery.sender import Sender
-from delivery.webhook import build_request
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
+django.setup()
+
+from delivery.claimed import Claimed  # noqa: E402 - they need the settings
+from delivery.sender import Sender  # noqa: E402
+from delivery.webhook import build_request  # noqa: E402
 
 WINDOW = 256
 NAIVE_THREADS = 16
