@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, worker_process_init, worker_ready
+from celery.signals import beat_init, worker_init, worker_ready
 
-from delivery.memory import look_rarely
 from hook0.beat import SCHEDULE
+from tenants.garbage import look_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
 
@@ -18,8 +18,9 @@ app.conf.beat_schedule = SCHEDULE
 app.autodiscover_tasks()
 
 
-@worker_process_init.connect
+@worker_init.connect
 def settle(**_: Any) -> None:
+    """Before the children are made, which share what was loaded as long as nobody writes there."""
     look_rarely()
 
 

@@ -1,12 +1,12 @@
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
-from django.urls import get_resolver
 
-from delivery.memory import look_rarely
+from tenants.garbage import look_rarely
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
 
@@ -14,7 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hook0.settings")
 settings.DATABASES["default"]["OPTIONS"]["options"] += " -c lock_timeout=3s -c statement_timeout=60s"
 
 _django = get_wsgi_application()
-_ = get_resolver().url_patterns  # else the first request loads all views, after what stays was set apart
+import_module(settings.ROOT_URLCONF)  # all views, which the first request would load otherwise: they stay, too
 look_rarely()
 
 LONGER_THAN_ANY_BODY = 1 << 30

@@ -2,6 +2,7 @@
 
 from django.http import HttpRequest
 
+from tenants.garbage import passed
 from tenants.problems import JsonPayload
 
 
@@ -11,6 +12,7 @@ def read_capped(request: HttpRequest, limit: int) -> bytes:
     if announced.isdecimal() and int(announced) > limit:
         raise _too_big(limit)
     body = request.read(limit + 1)
+    passed(len(body))
     if len(body) > limit:
         raise _too_big(limit)
     return body

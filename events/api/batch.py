@@ -140,7 +140,7 @@ def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None
             message = "This is not the application of the batch."
             raise Validation(validation={"application_id": [refusal("invalid", message)]})
     except Problem as problem:
-        return problem.with_traceback(None)  # it would tie the whole batch into a circle
+        return problem
     return event
 
 

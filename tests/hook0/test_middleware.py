@@ -2,10 +2,14 @@
 
 import gc
 
+import orjson
 import pytest
 from django.test import Client
 from rest_framework.request import Request
 from rest_framework.views import APIView
+
+from tenants import garbage
+from tests.events.test_event_api import body
 
 
 @pytest.mark.django_db
@@ -43,21 +47,27 @@ def _tied():
     return [each for each in gc.get_objects() if issubclass(type(each), (Request, APIView))]
 
 
-@pytest.mark.parametrize(
-    ("address", "lines", "status"),
-    [
-        ("/event_types/", None, 200),
-        ("/events/", None, 200),
-        ("/events/", b"{}\n{}\n", 200),
-        ("/event_types/none/", None, 404),
-    ],
-    ids=["a list", "a list beside a batch", "a batch", "a problem"],
-)
-def test_what_is_answered_is_let_go_at_once(api, application, tied, address, lines, status):
-    if lines is None:
-        answer = api.get(address, application_id=application.id)
-    else:
-        path = f"{address}?application_id={application.id}"
-        answer = api.post(path, raw=lines, content_type="application/x-ndjson")
-    assert answer.status_code == status, answer.content
+def send_lines(api, application, *events):
+    path = f"/events/?application_id={application.id}"
+    return api.post(path, raw=b"\n".join(map(orjson.dumps, events)), content_type="application/x-ndjson")
+
+
+@pytest.mark.parametrize(("address", "status"), [("/event_types/", 200), ("/events/", 200), ("/event_types/no/", 404)])
+def test_what_is_answered_is_let_go_at_once(api, application, tied, address, status):
+    assert api.get(address, application_id=application.id).status_code == status
     assert tied() == []
+
+
+def test_what_comes_in_is_let_go_at_once(api, application, tied):
+    assert api.post("/event/", body(application)).status_code == 201
+    assert send_lines(api, application, body(application), body(application)).status_code == 200
+    assert tied() == []
+
+
+def test_what_errors_hold_is_let_go_when_so_many_bytes_have_passed(api, application, tied, monkeypatch):
+    monkeypatch.setattr(garbage, "BYTES", 10_000_000)
+    most, bad = 0, body(application, payload="x" * 500_000)  # is no JSON
+    for _ in range(50):
+        assert send_lines(api, application, bad, bad).status_code == 200
+        most = max(most, len(tied()))
+    assert 0 < most <= 2 * 10  # requests, each with its view

@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from delivery.memory import look_rarely
 from delivery.worker import pump
 from subscriptions.models import Worker
+from tenants.garbage import look_rarely
 
 
 class Command(BaseCommand):
