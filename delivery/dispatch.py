@@ -27,16 +27,13 @@ class Dispatched:
     expected: bool
 
 
-class Stored(NamedTuple):
-    """What became of new events, which are told apart by their place among those that were given, from 1 on."""
+@dataclass(frozen=True)
+class Stored:
+    """What was stored of new events, which are told apart by their place among those that were given, from 1 on."""
 
     at: datetime
     known_types: Collection[str]
-    new: frozenset[int] | None  # None: all of them
-
-    def is_new(self, place: int) -> bool:
-        """Whether it was not sent before, of a type that is known."""
-        return self.new is None or place in self.new
+    left_out: Collection[int]  # sent before, or of a type that is not known
 
 
 def publish(
@@ -45,9 +42,8 @@ def publish(
     """Store new events of an application, a list in JSON with a payload for each, and make their deliveries; both in
     this order. `types` are all that occur."""
     new = {"new": events, "payloads": ByteStrings(payloads), "application": str(application_id), "types": list(types)}
-    row = _fan_out(new)
-    at, known_types, some = row[:3]
-    return Stored(at, known_types, None if some is None else frozenset(some)), _dispatched(row)
+    answer = _fan_out(new)
+    return Stored(answer.at, answer.known_types, frozenset(answer.left_out)), answer.dispatched
 
 
 def dispatch(
@@ -59,7 +55,7 @@ def dispatch(
     event are due so many seconds `apart` from those of the one before.
     """
     parameters = {"stored": list(event_pks), "only": only and str(only), "priority": priority, "apart": apart}
-    return _dispatched(_fan_out(parameters))
+    return _fan_out(parameters).dispatched
 
 
 _NOTHING: dict[str, Any] = {
@@ -68,14 +64,25 @@ _NOTHING: dict[str, Any] = {
 }  # fmt: skip
 
 
-def _fan_out(parameters: dict[str, Any]) -> tuple[Any, ...]:
+class _Answer(NamedTuple):
+    """The row that fan_out.sql ends with."""
+
+    at: datetime
+    known_types: list[str]
+    left_out: list[int]
+    deliveries: int
+    expected: bool | None
+    told: int
+    begun_anew: None
+
+    @property
+    def dispatched(self) -> Dispatched:
+        return Dispatched(self.deliveries, bool(self.expected))
+
+
+def _fan_out(parameters: dict[str, Any]) -> _Answer:
     (row,) = run("fan_out", _NOTHING | parameters)
-    return row
-
-
-def _dispatched(row: tuple[Any, ...]) -> Dispatched:
-    *_, deliveries, expected, _ = row
-    return Dispatched(deliveries, bool(expected))
+    return _Answer(*row)
 
 
 def dispatch_again(event_pk: int, *, only: uuid.UUID | None = None) -> Dispatched:

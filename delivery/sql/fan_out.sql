@@ -135,10 +135,12 @@ told AS (
 )
 SELECT statement_timestamp(),
        ARRAY(SELECT name::text FROM known),
-       CASE WHEN cardinality(%(payloads)s::bytea[]) > (SELECT count(*) FROM added) THEN ARRAY(  -- not sought if all are new
-         SELECT min(ordinal) FROM given JOIN known ON known.name = given.event_type JOIN added USING (event_id)
-          GROUP BY event_id) END,
-       (SELECT count(pg_notify) FROM told),
+       CASE WHEN cardinality(%(payloads)s::bytea[]) = (SELECT count(*) FROM added) THEN '{}' ELSE ARRAY(
+         SELECT ordinal
+           FROM (SELECT ordinal, event_id, name, row_number() OVER (PARTITION BY event_id, name IS NULL ORDER BY ordinal) AS nth
+                   FROM given LEFT JOIN known ON known.name = given.event_type) AS again
+          WHERE name IS NULL OR nth > 1 OR event_id NOT IN (SELECT event_id FROM added)) END,
        (SELECT count(*) FROM numbered) + (SELECT count(*) FROM loose),
        (SELECT awake_until > clock_timestamp() FROM pump_beacon),
+       (SELECT count(pg_notify) FROM told),
        (SELECT begin_anew() WHERE (SELECT count(*) FROM routed) > (SELECT count(*) FROM current))

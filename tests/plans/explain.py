@@ -64,6 +64,10 @@ class Explained:
         """How many rows a part of the statement, named in its WITH, brought."""
         return next(int(node["Actual Rows"]) for node in self.nodes() if node.get("Subplan Name") == f"CTE {part}")
 
+    def compared_in_vain(self) -> int:
+        """Pairs of rows that were held against each other one by one, and did not fit."""
+        return sum(node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"] for node in self.nodes())
+
     def read_whole(self) -> set[str]:
         return {node["Relation Name"] for node in self.nodes() if node["Node Type"] == "Seq Scan"}
 
