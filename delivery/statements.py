@@ -31,6 +31,7 @@ def positional(text: str) -> tuple[str, tuple[str, ...]]:
 
 def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[tuple[Any, ...]]:
     """The rows of a statement on Django's connection, planned once; Django's cursors would plan it every time."""
+    connection.close_if_health_check_failed()
     connection.ensure_connection()
     with connection.wrap_database_errors:
         return execute(connection.connection, statement(name, folder), parameters)

@@ -4,13 +4,14 @@ Each connection is a process of PostgreSQL's, with plans and caches of its own. 
 a statement finds those cold in the processor's: it takes nearly twice as long as on the one that was used last.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-MOST = 4  # at once, beside those of the threads
+MOST = 4  # of a process, beside those of its threads: more than two processors of the database's could work for
 
 # Places, those used last at the end; a connection is made when its place is first taken. What a list does is done at
 # once, so no thread comes between.
@@ -25,14 +26,13 @@ def warm_connection() -> Iterator[None]:
         yield
         return
     try:
-        lent = _spare.pop() or _new()
+        lent = _spare.pop()
     except IndexError:  # all of them are lent
         yield
         return
-    connections[DEFAULT_DB_ALIAS] = lent
     try:
+        connections[DEFAULT_DB_ALIAS] = lent = lent or _new()
         lent.close_if_unusable_or_obsolete()
-        lent.close_if_health_check_failed()
         yield
     finally:
         connections[DEFAULT_DB_ALIAS] = own
@@ -51,3 +51,10 @@ def _new() -> BaseDatabaseWrapper:
     new = connections.create_connection(DEFAULT_DB_ALIAS)
     new.inc_thread_sharing()
     return new
+
+
+def _forget() -> None:
+    _spare[:] = [None] * MOST
+
+
+os.register_at_fork(after_in_child=_forget)  # what a parent opened is not to be used by its children
