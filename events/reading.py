@@ -39,7 +39,7 @@ def read_event(body: Any, *, now: datetime, ip: str | None = None, trace: Trace 
         message = f"This must be within {_FAR.days} days from now."
         complaints["deliver_at"] = [refusal("max_value", message, days=_FAR.days)]
     if complaints:
-        raise Validation(validation=complaints)
+        raise Validation(validation={field: complaints[field] for field in _FIELDS if field in complaints})
     if delay is not None:
         columns["deliver_at"] = now + timedelta(milliseconds=delay)
     payload = decode_payload(columns.pop("payload"), columns["payload_content_type"])
@@ -64,7 +64,7 @@ def _read_fields(body: Mapping[str, Any]) -> tuple[dict[str, Any], Complaints]:
                 complaints[field] = [problem.refusal]
     if not good.keys() >= _REQUIRED:
         missing = _REQUIRED - good.keys() - complaints.keys()
-        complaints |= {field: [_NULL if field in body else _MISSING] for field in _FIELDS if field in missing}
+        complaints |= {field: [_NULL if field in body else _MISSING] for field in missing}
     return good, complaints
 
 

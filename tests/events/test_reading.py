@@ -123,11 +123,13 @@ def test_what_is_no_object_is_no_event(body):
     assert refused(body) == {"non_field_errors"}
 
 
-def test_what_is_missing_is_named_in_the_order_of_the_documents():
+def test_complaints_have_the_order_of_the_documents():
     with pytest.raises(Validation) as refusal:
-        read_event({}, now=NOW)
+        read_event(
+            {"deliver_at": "2036-01-01T00:00:00Z", "occurred_at": "now", "labels": {}, "event_type": ""}, now=NOW
+        )
     assert list(refusal.value.validation) == [
-        "event_type", "payload", "payload_content_type", "labels", "occurred_at",
+        "event_type", "payload", "payload_content_type", "labels", "occurred_at", "deliver_at",
     ]  # fmt: skip
 
 
