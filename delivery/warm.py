@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-MOST = 4  # of a process, beside those of its threads: more than two processors of the database's could work for
+MOST = 4  # of a process, beside those of its threads: so many batches at once keep it busy
 
 # Places, those used last at the end; a connection is made when its place is first taken. What a list does is done at
 # once, so no thread comes between.
