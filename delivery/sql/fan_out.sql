@@ -11,6 +11,8 @@
 -- the commit, so a lane's order is its commit order and an aborted transaction leaves no hole.
 -- A saturated subscription without order is woken by the end of a request in flight (record_loose.sql).
 -- Consumers that pull (their pools are negative) are told of it at the commit, wherever they wait (delivery.waking).
+-- Plans: the planner takes a batch for a handful of rows and would hold each against each. Joins of parts are FULL where
+-- each row has its other, as those are hashed always; and what a row must fulfil is said so that it expects many.
 WITH given AS MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
     event_id uuid, event_type text, payload_content_type text, labels jsonb, metadata jsonb,
@@ -34,7 +36,8 @@ added AS (
   SELECT event_id, %(application)s::uuid, event_type, payload, payload_content_type, labels, coalesce(metadata, '{}'),
          occurred_at, statement_timestamp(), ip, ordering_key, coalesce(priority, 100), deliver_at, backoff_schedule,
          keys_if_undelivered, traceparent, tracestate
-    FROM given JOIN known ON known.name = given.event_type
+    FROM given
+   WHERE (event_type IN (SELECT name FROM known)) IS TRUE  -- a look into a hash
    ORDER BY ordinal  -- so the ids have this order, too
   ON CONFLICT (application_id, event_id) DO NOTHING
   RETURNING id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at
@@ -45,11 +48,24 @@ stored AS (
     FROM unnest(%(stored)s::bigint[]) WITH ORDINALITY AS o (id, ordinal) JOIN event e USING (id)
 ),
 named AS MATERIALIZED (  -- once for each type of a batch: a.b.c is wanted by those who list a.b.c, a.b.* or a.*
-  SELECT event_type,
+  SELECT application_id, event_type,
          (SELECT array_agg(array_to_string(parts[1:i], '.') || '.*') || event_type::text
             FROM string_to_array(event_type, '.') AS parts, generate_series(1, cardinality(parts) - 1) AS i
          ) AS names
-    FROM (SELECT name AS event_type FROM known UNION SELECT event_type FROM stored) AS types
+    FROM (SELECT %(application)s::uuid AS application_id, name AS event_type FROM known
+           UNION SELECT application_id, event_type FROM stored) AS types
+),
+interested AS MATERIALIZED (  -- in a type, whatever the labels: once for each type, too
+  SELECT named.application_id, named.event_type, s.*
+    FROM named
+    CROSS JOIN LATERAL (
+      SELECT id, fifo_mode, fifo_key, labels
+        FROM subscription
+       WHERE application_id = named.application_id AND deleted_at IS NULL
+         AND CASE WHEN %(only)s::uuid IS NULL THEN is_enabled AND event_types::text[] && named.names
+                  ELSE id = %(only)s::uuid END
+      OFFSET 0  -- keeps the planner from scanning all subscriptions
+    ) AS s
 ),
 chosen AS (
   SELECT added.*, id AS ordinal, interval '0' AS later FROM added UNION ALL SELECT * FROM stored
@@ -57,23 +73,17 @@ chosen AS (
 event AS (
   SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS free_at,
          greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
-         coalesce(%(priority)s::smallint, e.priority) AS weight, named.names
-    FROM chosen e JOIN named ON named.event_type = e.event_type
+         coalesce(%(priority)s::smallint, e.priority) AS weight
+    FROM chosen e
 ),
 routed AS MATERIALIZED (
   SELECT event.id AS event_id, event.ordinal, event.weight AS priority, event.free_at, event.due_at,
          s.id AS subscription_id, s.fifo_mode,
          lane_key(s.fifo_key, event.event_type, event.ordering_key, event.labels) AS lane_key
-    FROM event
-    CROSS JOIN LATERAL (
-      SELECT id, fifo_mode, fifo_key
-        FROM subscription
-       WHERE application_id = event.application_id AND deleted_at IS NULL
-         AND CASE WHEN %(only)s::uuid IS NULL
-                  THEN is_enabled AND event_types::text[] && event.names AND event.labels @> labels
-                  ELSE id = %(only)s::uuid END
-      OFFSET 0  -- keeps the planner from scanning all subscriptions once per event
-    ) AS s
+    FROM event JOIN interested AS s USING (event_type)
+   WHERE CASE WHEN s.application_id <> event.application_id THEN false
+              WHEN %(only)s::uuid IS NULL THEN event.labels @> s.labels
+              ELSE true END
 ),
 held AS MATERIALIZED (
   SELECT st.subscription_id, st.fifo_mode, st.pool, st.ready_at, st.in_flight >= least(s.max_in_flight, st.allowance) AS saturated
@@ -103,8 +113,8 @@ numbered AS (
          lane.tail_seq - count(*) OVER (PARTITION BY lane.id)
                        + row_number() OVER (PARTITION BY lane.id ORDER BY c.ordinal),
          c.priority, c.free_at  -- its turn spaces it out enough
-    FROM current c JOIN lane ON lane.subscription_id = c.subscription_id AND lane.key = c.lane_key
-   WHERE c.fifo_mode
+    FROM (SELECT * FROM current WHERE fifo_mode) AS c
+    FULL JOIN lane ON lane.subscription_id = c.subscription_id AND lane.key = c.lane_key
   RETURNING 1
 ),
 wake AS MATERIALIZED (
@@ -120,9 +130,9 @@ asleep AS MATERIALIZED (
    FOR NO KEY UPDATE
 ),
 woken AS (
-  UPDATE subscription_state st SET ready_at = least(st.ready_at, wake.due_at)
-    FROM asleep JOIN wake USING (subscription_id)
-   WHERE st.subscription_id = asleep.subscription_id
+  UPDATE subscription_state st SET ready_at = least(st.ready_at, w.due_at)
+    FROM (asleep FULL JOIN wake USING (subscription_id)) AS w
+   WHERE st.subscription_id = w.subscription_id
 ),
 loose AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)

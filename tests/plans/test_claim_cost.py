@@ -128,6 +128,34 @@ def test_a_batch_is_not_held_against_itself_to_find_what_was_sent_before(transac
     assert explained.compared_in_vain() <= 10 * BATCH_EVENTS
 
 
+@pytest.mark.parametrize("analyzed", [False, True])
+def test_a_batch_for_many_lanes_is_not_held_against_them_nor_each_event_against_all_subscriptions(
+    transactional_db, analyzed
+):
+    application = make_application()
+    fifo = make_fifo(application, fifo_key="ordering_key")
+    for _ in range(20):
+        make_subscription(application)
+    if analyzed:  # a few large applications: an index on those is worth little to the planner
+        django.ensure_connection()
+        others = {"like": fifo.id, "of": make_application().id, "count": 5_000}
+        django.connection.execute(FILL_SUBSCRIPTIONS, others)
+        django.connection.execute("ANALYZE subscription")
+        django.connection.execute("ANALYZE subscription_state")
+    new = [
+        {**AN_INGEST, "event_id": str(uuid.uuid4()), "ordering_key": f"key {number}"} for number in range(BATCH_EVENTS)
+    ]
+    explained = explain(
+        django.connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * BATCH_EVENTS,
+        types=[EVENT_TYPE], application=application.id, stored=[], only=None, priority=None, apart=0,
+    )  # fmt: skip
+    assert explained.rows_of("routed") == 21 * BATCH_EVENTS
+    assert explained.compared_in_vain() <= 10 * BATCH_EVENTS
+    looks = [node["Actual Loops"] for node in explained.nodes() if node.get("Relation Name") == "subscription"]
+    assert looks
+    assert max(looks) <= 21
+
+
 def test_taking_from_a_subscription_without_order_does_not_walk_the_backlog(connection):
     subscription = make_subscription(make_application(), max_in_flight=1000).id
     pages = {}
