@@ -64,7 +64,7 @@ interested AS MATERIALIZED (  -- in a type, whatever the labels: once for each t
        WHERE application_id = named.application_id AND deleted_at IS NULL
          AND CASE WHEN %(only)s::uuid IS NULL THEN is_enabled AND event_types::text[] && named.names
                   ELSE id = %(only)s::uuid END
-      OFFSET 0  -- keeps the planner from scanning all subscriptions
+      OFFSET 0  -- keeps it apart: joined, the planner might read all subscriptions for one type
     ) AS s
 ),
 chosen AS (

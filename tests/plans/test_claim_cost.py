@@ -85,6 +85,19 @@ def idle_look(connection):
     return idle.pages + subscriptions.pages
 
 
+def new_events(count):
+    """What ingest hands to the fan-out of as many events, each with an ordering key of its own."""
+    return [{**AN_INGEST, "event_id": str(uuid.uuid4()), "ordering_key": f"key {number}"} for number in range(count)]
+
+
+def ingest(connection, application, new):
+    return explain(
+        connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * len(new),
+        types=list({event["event_type"] for event in new}),
+        application=application.id, stored=[], only=None, priority=None, apart=0,
+    )  # fmt: skip
+
+
 def test_an_event_costs_the_same_whatever_waits_and_however_many_others_subscribe(connection):
     application = make_application()
     subscription = make_fifo(application, fifo_key="ordering_key").id
@@ -94,12 +107,7 @@ def test_an_event_costs_the_same_whatever_waits_and_however_many_others_subscrib
         connection.execute(FILL_SUBSCRIPTIONS, {"like": subscription, "of": others.id, "count": subscriptions})
         connection.execute("ANALYZE subscription")
         connection.execute("VACUUM subscription")
-        new = [{**AN_INGEST, "event_id": str(uuid.uuid4()), "ordering_key": f"key {number}"} for number in range(READY)]
-        published = explain(
-            connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * READY,
-            types=[AN_INGEST["event_type"]],
-            application=application.id, stored=[], only=None, priority=None, apart=0,
-        )  # fmt: skip
+        published = ingest(connection, application, new_events(READY))
         assert published.rows_of("added") == READY
         assert not published.read_whole() & {"fifo_subscription_state", "request_attempt", "subscription"}
         pages[pending] = published.pages
@@ -113,17 +121,13 @@ def test_a_batch_is_not_held_against_itself_to_find_what_was_sent_before(transac
     make_subscription(application)
     names = [make_event_type(application, f"shop.order.number_{number}").name for number in range(types)]
     sent = publish(application, 10, event_type=names[0])
-    new = [
-        {**AN_INGEST, "event_id": str(uuid.uuid4()), "event_type": names[number % types]}
-        for number in range(BATCH_EVENTS)
-    ]
+    new = new_events(BATCH_EVENTS)
+    for number, event in enumerate(new):
+        event["event_type"] = names[number % types]
     for event, before in zip(new[::100], sent, strict=True):
         event["event_id"] = str(before.event_id)
     new[1]["event_type"] = "shop.nobody.knows"
-    explained = explain(
-        django.connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * BATCH_EVENTS, types=names,
-        application=application.id, stored=[], only=None, priority=None, apart=0,
-    )  # fmt: skip
+    explained = ingest(django.connection, application, new)
     assert explained.rows_of("added") == BATCH_EVENTS - 11
     assert explained.compared_in_vain() <= 10 * BATCH_EVENTS
 
@@ -137,18 +141,11 @@ def test_a_batch_for_many_lanes_is_not_held_against_them_nor_each_event_against_
     for _ in range(20):
         make_subscription(application)
     if analyzed:  # a few large applications: an index on those is worth little to the planner
-        django.ensure_connection()
         others = {"like": fifo.id, "of": make_application().id, "count": 5_000}
         django.connection.execute(FILL_SUBSCRIPTIONS, others)
         django.connection.execute("ANALYZE subscription")
         django.connection.execute("ANALYZE subscription_state")
-    new = [
-        {**AN_INGEST, "event_id": str(uuid.uuid4()), "ordering_key": f"key {number}"} for number in range(BATCH_EVENTS)
-    ]
-    explained = explain(
-        django.connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * BATCH_EVENTS,
-        types=[EVENT_TYPE], application=application.id, stored=[], only=None, priority=None, apart=0,
-    )  # fmt: skip
+    explained = ingest(django.connection, application, new_events(BATCH_EVENTS))
     assert explained.rows_of("routed") == 21 * BATCH_EVENTS
     assert explained.compared_in_vain() <= 10 * BATCH_EVENTS
     looks = [node["Actual Loops"] for node in explained.nodes() if node.get("Relation Name") == "subscription"]
