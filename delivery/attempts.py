@@ -23,7 +23,7 @@ PENDING: frozenset[State] = frozenset({"waiting", "pending", "in_progress"})
 ENDED: frozenset[State] = frozenset({"successful", "failed"})
 
 # The planner cannot know how near a page is, and would rather sort all there are. (Of one event there are few.)
-_WALK = "SET LOCAL enable_sort = off; SET LOCAL jit = off"
+_WALK = "SET LOCAL enable_sort = off"
 
 LOOKED_AT = 1_500  # where no index has what is sought, on a page of the admin
 

@@ -14,7 +14,6 @@ _SETTINGS = {
     "enable_seqscan": "off",
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
-    "jit": "off",
     "synchronous_commit": "off",
     "lock_timeout": "500ms",  # who holds a lane or a subscription for longer holds up nobody else (Queue.record)
     "statement_timeout": "60s",

@@ -17,9 +17,9 @@ set_json_loads(orjson.loads)  # of what our statements bring; Django reads its f
 
 
 @cache
-def statement(name: str, folder: Path = QUEUE) -> str:
-    """The text of `<name>.sql` in one line, without comments. The queue's, by default."""
-    return " ".join(re.sub("--.*", "", (folder / f"{name}.sql").read_text()).split())
+def statement(name: str, folder: Path = QUEUE, *, without: str = "") -> str:
+    """The text of `<name>.sql` in one line, without comments, and without one clause. The queue's, by default."""
+    return " ".join(re.sub("--.*", "", (folder / f"{name}.sql").read_text()).split()).replace(without, "")
 
 
 @cache
@@ -29,12 +29,14 @@ def positional(text: str) -> tuple[str, tuple[str, ...]]:
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", text), names
 
 
-def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE) -> list[tuple[Any, ...]]:
+def run(
+    name: str, parameters: Mapping[str, Any], folder: Path = QUEUE, *, without: str = ""
+) -> list[tuple[Any, ...]]:
     """The rows of a statement on Django's connection, planned once; Django's cursors would plan it every time."""
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     with connection.wrap_database_errors:
-        return execute(connection.connection, statement(name, folder), parameters)
+        return execute(connection.connection, statement(name, folder, without=without), parameters)
 
 
 def execute(on: psycopg.Connection[Any], text: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Required, TypedDict
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from delivery.dispatch import Dispatched, Stored, persistently, publish
 from delivery.doorbell import ring
@@ -46,6 +46,7 @@ class NewEvent(NamedTuple):
 
     payload: bytes
     columns: Columns
+    id_is_ours: bool = False  # drawn for it, so that nobody has sent it before
 
 
 class Fate(StrEnum):
@@ -62,8 +63,12 @@ class Ingested(NamedTuple):
 
 def ingest(application_id: uuid.UUID, events: Sequence[NewEvent]) -> list[Ingested]:
     """Store events and make their deliveries, in order. When this returns, both are durable."""
+    ids_are_ours = all(event.id_is_ours for event in events)
     with warm_connection():
-        ingested, dispatched = persistently(partial(_publish, application_id, events))
+        try:
+            ingested, dispatched = persistently(partial(_publish, application_id, events, ids_are_ours=ids_are_ours))
+        except IntegrityError:  # somebody sent an id that we drew later
+            ingested, dispatched = persistently(partial(_publish, application_id, events, ids_are_ours=False))
     if dispatched.deliveries and not dispatched.expected:
         ring()
     return ingested
@@ -73,9 +78,11 @@ def ingest(application_id: uuid.UUID, events: Sequence[NewEvent]) -> list[Ingest
 ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(ingest)
 
 
-def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:
+def _publish(
+    application_id: uuid.UUID, events: Sequence[NewEvent], *, ids_are_ours: bool
+) -> tuple[list[Ingested], Dispatched]:
     with transaction.atomic(durable=True) if settings.QUOTAS_ENFORCED else nullcontext():
-        stored, dispatched = store(application_id, events)
+        stored, dispatched = store(application_id, events, ids_are_ours=ids_are_ours)
         ingested = [_ingested(event.columns, stored, place) for place, event in enumerate(events, start=1)]
         if settings.QUOTAS_ENFORCED:
             spend(application_id, sum(each.fate is Fate.CREATED for each in ingested))
@@ -89,7 +96,9 @@ def _ingested(columns: Columns, stored: Stored, place: int) -> Ingested:
     return Ingested(columns["event_id"], Fate.DUPLICATE if is_known else Fate.UNKNOWN_TYPE, None)
 
 
-def store(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[Stored, Dispatched]:
+def store(
+    application_id: uuid.UUID, events: Sequence[NewEvent], *, ids_are_ours: bool = False
+) -> tuple[Stored, Dispatched]:
     """Hand events on in two parameters: ten times cheaper than a list of values for each."""
     columns = [event.columns for event in events]
     return publish(
@@ -97,4 +106,5 @@ def store(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[Stored
         orjson.dumps(columns).decode(),
         [event.payload for event in events],
         types={each["event_type"] for each in columns},
+        ids_are_ours=ids_are_ours,
     )

@@ -40,7 +40,7 @@ class Event(models.Model):
         db_table = "event"
         indexes = [
             # the list of the API and the admin, newest first
-            models.Index(fields=["application", "-received_at", "-id"], name="event_by_age"),
+            models.Index(fields=["application", "received_at", "id"], name="event_by_arrival"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["application", "event_id"], name="event_once_per_application"),

@@ -43,13 +43,13 @@ def read_event(body: Any, *, now: datetime, ip: str | None = None, trace: Trace 
     if delay is not None:
         columns["deliver_at"] = now + timedelta(milliseconds=delay)
     payload = decode_payload(columns.pop("payload"), columns["payload_content_type"])
-    if "event_id" not in columns:
+    if id_is_ours := "event_id" not in columns:
         columns["event_id"] = new_id()
     if ip:
         columns["ip"] = ip
     if trace.traceparent:
         columns |= {"traceparent": trace.traceparent, "tracestate": trace.tracestate}
-    return NewEvent(payload, cast("Columns", columns))
+    return NewEvent(payload, cast("Columns", columns), id_is_ours)
 
 
 def _read_fields(body: Mapping[str, Any]) -> tuple[dict[str, Any], Complaints]:

@@ -80,7 +80,7 @@ def _move_one_on() -> bool:
 
 
 def _rest_of(replay: Replay) -> QuerySet[Event]:
-    """The events behind the cursor. Served by event_by_age."""
+    """The events behind the cursor. Served by event_by_arrival."""
     behind = Q(received_at__gt=replay.cursor_received_at) | Q(
         received_at=replay.cursor_received_at, id__gt=replay.cursor_event
     )

@@ -206,10 +206,10 @@ def _database(url: str) -> dict[str, Any]:
         return {"ENGINE": "django.db.backends.dummy"}
     parts = urlsplit(url)
     options: dict[str, Any] = dict(parse_qsl(parts.query))
-    # Django's own cursors never prepare. What delivery.statements does prepare is planned once: that takes longer than
-    # the work.
+    # Django's own cursors never prepare. What delivery.statements does prepare is planned once, and never compiled:
+    # either takes longer than the work.
     options["prepare_threshold"] = 0
-    options["options"] = f"-c plan_cache_mode=force_generic_plan {options.get('options', '')}".rstrip()
+    options["options"] = f"-c plan_cache_mode=force_generic_plan -c jit=off {options.get('options', '')}".rstrip()
     return {
         "ENGINE": "hook0.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

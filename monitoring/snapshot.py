@@ -57,7 +57,7 @@ def keep_fresh() -> bool:
     began = time.monotonic()
     try:
         with transaction.atomic(durable=True), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'; SET LOCAL jit = off")
+            cursor.execute(f"SET LOCAL statement_timeout = '{STATEMENT_SECONDS}s'")
             samples = orjson.dumps(list(take())).decode()
             seconds = time.monotonic() - began
             cursor.execute(

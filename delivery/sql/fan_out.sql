@@ -4,6 +4,7 @@
 -- subscription_wants, lane_once_per_key, subscription_state_pkey.
 --
 -- New: an event whose type the application does not have, or whose id it has already sent, is left out and said so.
+-- Where we drew all ids ourselves, delivery.dispatch takes ON CONFLICT DO NOTHING away: it costs a batch a tenth.
 -- States: FOR KEY SHARE, held to the commit, keeps a subscription from being put to sleep (lock_idle.sql), deleted or
 -- changed in its mode (each asks for FOR UPDATE) until our deliveries are visible; publishers do not wait for each
 -- other. Who was changed after our snapshot would be left out: nothing is done then, and the caller begins anew.
@@ -13,7 +14,7 @@
 -- Consumers that pull (their pools are negative) are told of it at the commit, wherever they wait (delivery.waking).
 -- Plans: the planner takes a batch for a handful of rows and would hold each against each. Joins of parts are FULL where
 -- each row has its other, as those are hashed always; and what a row must fulfil is said so that it expects many.
-WITH given AS MATERIALIZED (
+WITH given AS NOT MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
     event_id uuid, event_type text, payload_content_type text, labels jsonb, metadata jsonb,
     occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[],
@@ -39,7 +40,7 @@ added AS (
     FROM given
    WHERE (event_type IN (SELECT name FROM known)) IS TRUE  -- a look into a hash
    ORDER BY ordinal  -- so the ids have this order, too
-  ON CONFLICT (application_id, event_id) DO NOTHING
+  ON CONFLICT (application_id, event_id) DO NOTHING  -- see above
   RETURNING id, event_id, application_id, event_type, labels, ordering_key, deliver_at, priority, received_at
 ),
 stored AS (
@@ -71,8 +72,8 @@ chosen AS (
   SELECT added.*, id AS ordinal, interval '0' AS later FROM added UNION ALL SELECT * FROM stored
 ),
 event AS (
-  SELECT e.*, greatest(e.deliver_at, clock_timestamp()) AS free_at,
-         greatest(e.deliver_at, clock_timestamp() + later) AS due_at,
+  SELECT e.*, greatest(e.deliver_at, statement_timestamp()) AS free_at,
+         greatest(e.deliver_at, statement_timestamp() + later) AS due_at,
          coalesce(%(priority)s::smallint, e.priority) AS weight
     FROM chosen e
 ),
@@ -137,6 +138,7 @@ woken AS (
 loose AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
   SELECT new_delivery_id(), event_id, subscription_id, priority, due_at FROM current WHERE NOT fifo_mode
+   ORDER BY subscription_id, ordinal  -- so the indexes grow at their ends, and half as large
   RETURNING 1
 ),
 told AS (

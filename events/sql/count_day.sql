@@ -1,4 +1,4 @@
--- Count what came in between two moments of one day, for every application. Called by events.per_day. Served by event_by_age,
+-- Count what came in between two moments of one day, for every application. Called by events.per_day. Served by event_by_arrival,
 -- which is probed once for each application. A day is counted anew (`whole`) when it is over.
 WITH counted AS (
   SELECT a.id, n.amount

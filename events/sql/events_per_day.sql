@@ -1,5 +1,5 @@
 -- Events per day in UTC, of some applications. Called by events.per_day. What that has counted before comes from
--- events_per_day; what has come in since is counted here, served by event_by_age. Days without events are left out.
+-- events_per_day; what has come in since is counted here, served by event_by_arrival. Days without events are left out.
 WITH tally AS (
   SELECT coalesce((SELECT counted_until FROM event_upkeep), '-infinity') AS until
 ),

@@ -4,10 +4,11 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.db import IntegrityError
 
 from delivery.models import Lane, Phase, RequestAttempt
 from delivery.retry import DEFAULT
-from events.ingest import ingest
+from events.ingest import ingest, store
 from subscriptions.matching import matches
 from tests.factories import (
     EVENT_TYPE,
@@ -143,6 +144,34 @@ def test_what_is_not_stored_takes_nobodys_place():
     fates = [each.fate.value for each in ingest(application.id, [unknown, sent, good, unknown, good])]
     assert fates == ["unknown type", "duplicate", "created", "unknown type", "duplicate"]
     assert [each.fate.value for each in ingest(application.id, [unknown])] == ["unknown type"]
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("enforced", [False, True])
+def test_an_id_that_we_draw_is_taken_as_new_and_nothing_is_lost_if_somebody_sent_it_before(settings, enforced):
+    settings.QUOTAS_ENFORCED = enforced
+    application = make_application()
+    subscription = make_fifo(application)
+    first, drawn, last = (new_event()._replace(id_is_ours=True) for _ in range(3))
+    guessed = drawn._replace(id_is_ours=False)
+    ingest(application.id, [guessed])
+    with pytest.raises(IntegrityError):
+        store(application.id, [first, drawn, last], ids_are_ours=True)
+    assert wanted_by(subscription) == 1
+    fates = [each.fate.value for each in ingest(application.id, [first, drawn, last])]
+    assert fates == ["created", "duplicate", "created"]
+    in_order = RequestAttempt.objects.order_by("lane_seq").values_list("event__event_id", flat=True)
+    assert list(in_order) == [each.columns["event_id"] for each in (guessed, first, last)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_id_of_a_client_is_enough_to_look_for_all_that_were_sent_before():
+    application = make_application()
+    subscription = make_subscription(application)
+    ours, theirs = new_event()._replace(id_is_ours=True), new_event()
+    fates = [each.fate.value for each in ingest(application.id, [ours, theirs, theirs])]
+    assert fates == ["created", "created", "duplicate"]
+    assert wanted_by(subscription) == 2
 
 
 def test_another_application_may_use_the_same_event_id():

@@ -182,4 +182,4 @@ def test_asking_and_counting_read_a_range_of_an_index(application):
         for sql, params in statements:
             cursor.execute(f"EXPLAIN {sql}", params)
             plan = "\n".join(line for (line,) in cursor.fetchall())
-            assert re.search("Index (Only )?Scan using event_by_age on event e", plan), plan
+            assert re.search("Index (Only )?Scan using event_by_arrival on event e", plan), plan

@@ -133,6 +133,14 @@ def test_complaints_have_the_order_of_the_documents():
     ]  # fmt: skip
 
 
+def test_whose_id_it_is_is_known():
+    assert not read_event({**GOOD, "event_id": str(uuid.uuid4())}, now=NOW).id_is_ours
+    for nothing in (GOOD, {**GOOD, "event_id": None}):
+        drawn, other = (read_event(nothing, now=NOW) for _ in range(2))
+        assert drawn.id_is_ours
+        assert drawn.columns["event_id"] != other.columns["event_id"]
+
+
 def test_what_is_read_is_what_was_sent():
     mine = uuid.uuid4()
     event = read_event(

@@ -1,9 +1,12 @@
 """A connection that has gone is noticed before it is used, without asking the server each time."""
 
+from contextlib import closing
+
 import pytest
 from django.db import close_old_connections, connection, connections
 from django.db.backends.postgresql import base
 
+from delivery.database import connect
 from tests.clients import as_application
 from tests.factories import make_application
 
@@ -33,3 +36,13 @@ def test_a_connection_that_was_closed_on_this_side_is_not_usable():
     connection.connection.close()
     assert not connection.is_usable()
     connection.close()
+
+
+@pytest.mark.parametrize("connected", ["API", "pump"])
+@pytest.mark.django_db
+def test_no_statement_is_compiled_whatever_the_server_does_by_itself(connected):
+    connection.ensure_connection()
+    with closing(connect(name="pump")) as pump:
+        on = connection.connection if connected == "API" else pump
+        known = on.execute("SELECT setting, source FROM pg_settings WHERE name = 'jit'").fetchone()
+    assert known == ("off", "client")

@@ -99,7 +99,7 @@ def _event(dice: random.Random) -> NewEvent:
         "occurred_at": datetime.now(UTC),
         "ordering_key": str(dice.randrange(KEYS)),
     }
-    return NewEvent(b"{}", columns)
+    return NewEvent(b"{}", columns, id_is_ours=dice.random() < 0.5)
 
 
 def _whatever_the_database_does(act: Callable[[], object]) -> bool:
