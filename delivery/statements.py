@@ -29,9 +29,7 @@ def positional(text: str) -> tuple[str, tuple[str, ...]]:
     return re.sub(r"%\((\w+)\)s", lambda found: f"${names.index(found[1]) + 1}", text), names
 
 
-def run(
-    name: str, parameters: Mapping[str, Any], folder: Path = QUEUE, *, without: str = ""
-) -> list[tuple[Any, ...]]:
+def run(name: str, parameters: Mapping[str, Any], folder: Path = QUEUE, *, without: str = "") -> list[tuple[Any, ...]]:
     """The rows of a statement on Django's connection, planned once; Django's cursors would plan it every time."""
     connection.close_if_health_check_failed()
     connection.ensure_connection()
