@@ -6,6 +6,7 @@ an idle stream costs is its connection.
 
 import asyncio
 import logging
+import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -15,7 +16,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TypeVar
 
-from django.db import InterfaceError, OperationalError, close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections, connections
 
 from delivery.pull import Pulled, give_back, leased_until
 from delivery.stream import Held, Stream, Terms
@@ -58,7 +59,11 @@ class Streams:
                 stream.end()
 
     def close(self) -> None:
+        """Each thread closes its connection: a task that waits for the others keeps it from taking another's, too."""
         self._waker.close()
+        everyone = threading.Barrier(THREADS)
+        for _ in range(THREADS):
+            self._threads.submit(_leave, everyone)
         self._threads.shutdown()
 
     async def ask(self, question: Callable[[], T], otherwise: T) -> T:
@@ -167,6 +172,11 @@ class Streams:
                 break
             kept -= len(old.assigned)
             del self._ended[old.id]
+
+
+def _leave(everyone: threading.Barrier) -> None:
+    everyone.wait()
+    connections.close_all()
 
 
 def _ask(question: Callable[[], T]) -> T:

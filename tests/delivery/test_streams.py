@@ -1,7 +1,6 @@
 """Streams of consumers that stay connected: capacity, waking, filters, what is given back; all in one event loop."""
 
 import asyncio
-import gc
 import time
 import uuid
 from contextlib import asynccontextmanager
@@ -38,7 +37,6 @@ def streams():
     streams = Streams(Waker(lambda: connect(name="test streams"), look_for_work))
     yield streams
     streams.close()
-    gc.collect()  # the connections of its threads
 
 
 async def in_thread(function, *args, **kwargs):
