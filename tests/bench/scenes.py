@@ -156,15 +156,15 @@ def ingests(stage: Stage, *, seconds: float) -> Iterator[Row]:
     lines = "\n".join(json.dumps(an_ingest(n)) for n in range(BATCH_EVENTS)).encode()
     batch = a_request(f"/events/?application_id={application.id}", token, lines, "application/x-ndjson")
     with stage.api() as port:
-        nothing, ours, batches = [
-            (stage.hammer(port, request, connections=connections, seconds=1.0),
-             stage.hammer(port, request, connections=connections, seconds=seconds))[1]
-            for request, connections in [
-                (a_request("/nothing/", token, single), 32),
-                (a_request("/event/", token, single), 32),
-                (batch, 8),
-            ]
+        nothing, ours = [
+            (stage.hammer(port, request, connections=32, seconds=1.0),
+             stage.hammer(port, request, connections=32, seconds=seconds))[1]
+            for request in (a_request("/nothing/", token, single), a_request("/event/", token, single))
         ]  # fmt: skip
+        # A virtual machine gets its memory from its host as it grows: what is measured grows into memory that is there.
+        stage.hammer(port, batch, connections=8, seconds=seconds)
+        stage.cluster.query("TRUNCATE event, request_attempt CASCADE")
+        batches = stage.hammer(port, batch, connections=8, seconds=seconds)
     events = batches * BATCH_EVENTS
     yield Row("a view that does nothing", nothing, "requests/s")
     yield Row("events one by one", ours, "events/s", "a view that does nothing", ours / nothing, 0.4)
