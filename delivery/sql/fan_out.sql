@@ -138,7 +138,7 @@ woken AS (
 loose AS (
   INSERT INTO request_attempt (id, event_id, subscription_id, priority, due_at)
   SELECT new_delivery_id(), event_id, subscription_id, priority, due_at FROM current WHERE NOT fifo_mode
-   ORDER BY subscription_id, ordinal  -- so the indexes grow at their ends, and half as large
+   ORDER BY subscription_id, ordinal  -- so the indexes grow at their ends
   RETURNING 1
 ),
 told AS (
