@@ -123,6 +123,7 @@ class RejectionPost(serializers.Serializer[Any]):
     token = TokenField()
     error = serializers.CharField(
         max_length=ERROR_CHARACTERS,
+        trim_whitespace=False,
         allow_blank=True,
         required=False,
         default="",

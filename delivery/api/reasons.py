@@ -13,6 +13,7 @@ from tenants.principal import Operator
 class ReasonPost(serializers.Serializer[Any]):
     reason = serializers.CharField(
         max_length=500,
+        trim_whitespace=False,
         required=False,
         allow_blank=True,
         default="",

@@ -155,6 +155,8 @@ def test_a_reason_may_be_left_out_and_must_be_short(api, blocked):
     address = f"/lanes/{blocked['a'].id}/pause"
     assert api.post(address, raw=b"").status_code == 200
     assert set(problem(api.post(address, {"reason": "x" * 501}), 422, "Validation")["validation"]) == {"reason"}
+    bounded = api.post(address, {"reason": " " + "x" * 500})  # is not made to fit
+    assert set(problem(bounded, 422, "Validation")["validation"]) == {"reason"}
     assert OperatorAction.objects.get().reason == ""
 
 
