@@ -1,13 +1,14 @@
-"""Many strings of bytes as one parameter, in PostgreSQL's binary format: psycopg would spell out each byte as text."""
+"""Many strings of bytes, or ids, as one parameter in PostgreSQL's binary format: psycopg would spell them out."""
 
+import uuid
 from collections.abc import Sequence
 from struct import Struct
 
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
+from psycopg.types import TypeInfo
 
-_BYTEA = psycopg.adapters.types["bytea"]
 _HEAD = Struct("!iiI")  # dimensions, whether there are nulls, type
 _DIMENSION = Struct("!ii")  # length, the number of the first
 _LENGTH = Struct("!i")
@@ -17,17 +18,36 @@ class ByteStrings(tuple[bytes, ...]):
     """An array of bytea."""
 
 
-class _BinaryDumper(Dumper):
+class Ids(tuple[uuid.UUID, ...]):
+    """An array of uuid."""
+
+
+def _array(of: TypeInfo, elements: Sequence[bytes]) -> bytes:
+    if not elements:
+        return _HEAD.pack(0, 0, of.oid)
+    parts = [_HEAD.pack(1, 0, of.oid), _DIMENSION.pack(len(elements), 1)]
+    for each in elements:
+        parts += (_LENGTH.pack(len(each)), each)
+    return b"".join(parts)
+
+
+class _ByteStringsDumper(Dumper):
     format = Format.BINARY
-    oid = _BYTEA.array_oid
+    of = psycopg.adapters.types["bytea"]
+    oid = of.array_oid
 
-    def dump(self, obj: Sequence[bytes]) -> bytes:
-        if not obj:
-            return _HEAD.pack(0, 0, _BYTEA.oid)
-        parts = [_HEAD.pack(1, 0, _BYTEA.oid), _DIMENSION.pack(len(obj), 1)]
-        for each in obj:
-            parts += (_LENGTH.pack(len(each)), each)
-        return b"".join(parts)
+    def dump(self, obj: ByteStrings) -> bytes:
+        return _array(self.of, obj)
 
 
-psycopg.adapters.register_dumper(ByteStrings, _BinaryDumper)
+class _IdsDumper(Dumper):
+    format = Format.BINARY
+    of = psycopg.adapters.types["uuid"]
+    oid = of.array_oid
+
+    def dump(self, obj: Ids) -> bytes:
+        return _array(self.of, [each.bytes for each in obj])
+
+
+psycopg.adapters.register_dumper(ByteStrings, _ByteStringsDumper)
+psycopg.adapters.register_dumper(Ids, _IdsDumper)

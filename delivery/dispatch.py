@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from django.db import OperationalError, connection
-from psycopg.errors import DeadlockDetected, SerializationFailure
+from django.db import IntegrityError, OperationalError, connection
+from psycopg.errors import DeadlockDetected, SerializationFailure, UniqueViolation
 
-from delivery.byte_arrays import ByteStrings
+from delivery.binary_arrays import ByteStrings, Ids
 from delivery.statements import run
 
 T = TypeVar("T")
@@ -37,12 +37,21 @@ class Stored:
 
 
 def publish(
-    application_id: uuid.UUID, events: str, payloads: Sequence[bytes], *, types: Collection[str], ids_are_ours: bool
+    application_id: uuid.UUID,
+    events: str,
+    ids: Sequence[uuid.UUID],
+    payloads: Sequence[bytes],
+    *,
+    types: Collection[str],
+    ids_are_ours: bool,
 ) -> tuple[Stored, Dispatched]:
-    """Store new events of an application, a list in JSON with a payload for each, and make their deliveries; both in
-    this order. `types` are all that occur. Ids that are ours are taken as new, which is faster: should one of them not
-    be, this raises IntegrityError."""
-    new = {"new": events, "payloads": ByteStrings(payloads), "application": str(application_id), "types": list(types)}
+    """Store new events of an application, a list in JSON with an id and a payload for each, and make their deliveries;
+    both in this order. `types` are all that occur. Ids that are ours are taken as new, which is faster: should one of
+    them not be, this raises IntegrityError."""
+    new = {
+        "new": events, "ids": Ids(ids), "payloads": ByteStrings(payloads),
+        "application": str(application_id), "types": list(types),
+    }  # fmt: skip
     answer = _fan_out(new, without=_SENT_BEFORE if ids_are_ours else "")
     return Stored(answer.at, answer.known_types, frozenset(answer.left_out)), answer.dispatched
 
@@ -61,7 +70,7 @@ def dispatch(
 
 _SENT_BEFORE = "ON CONFLICT (application_id, event_id) DO NOTHING"
 _NOTHING: dict[str, Any] = {
-    "new": "[]", "payloads": ByteStrings(), "application": None, "types": [],
+    "new": "[]", "ids": Ids(), "payloads": ByteStrings(), "application": None, "types": [],
     "stored": [], "only": None, "priority": None, "apart": 0,
 }  # fmt: skip
 
@@ -104,8 +113,8 @@ def persistently(transaction: Callable[[], T]) -> T:
     for _ in range(TRIES - 1):
         try:
             return transaction()
-        except OperationalError as problem:
-            # two transactions crossed; or a subscription was just changed (begin_anew)
-            if not isinstance(problem.__cause__, (DeadlockDetected, SerializationFailure)):
+        except (OperationalError, IntegrityError) as problem:
+            # two crossed; a subscription was just changed (begin_anew); an id that we drew had been sent before
+            if not isinstance(problem.__cause__, (DeadlockDetected, SerializationFailure, UniqueViolation)):
                 raise
     return transaction()

@@ -45,13 +45,14 @@ class Announcement:
     def as_event(self) -> NewEvent:
         told = {"subscription_id": self.subscription_id, "at": self.at, **self.details}
         columns: Columns = {
-            "event_id": uuid.uuid5(self.subscription_id, f"{self.event_type} {self.about}"),
             "event_type": self.event_type,
             "payload_content_type": "application/json",
             "labels": {"source": RESERVED_SERVICE, "subscription_id": str(self.subscription_id)},
             "occurred_at": self.at,
         }
-        return NewEvent(orjson.dumps(told), columns)
+        return NewEvent.of(
+            orjson.dumps(told), columns, uuid.uuid5(self.subscription_id, f"{self.event_type} {self.about}")
+        )
 
 
 def announce() -> int:

@@ -51,7 +51,8 @@ def new_event(**overrides: Any) -> NewEvent:
         "occurred_at": datetime.now(UTC),
         **overrides,
     }
-    return NewEvent(fields.pop("payload"), cast("Columns", fields))
+    event_id = fields.pop("event_id")
+    return NewEvent.of(fields.pop("payload"), cast("Columns", fields), event_id)
 
 
 def publish(application: Application, count: int = 1, **overrides: Any) -> list[Ingested]:

@@ -16,14 +16,14 @@
 -- each row has its other, as those are hashed always; and what a row must fulfil is said so that it expects many.
 WITH given AS NOT MATERIALIZED (
   SELECT * FROM ROWS FROM (json_to_recordset(%(new)s::json) AS (
-    event_id uuid, event_type text, payload_content_type text, labels jsonb, metadata jsonb,
+    event_type text, payload_content_type text, labels jsonb, metadata jsonb,
     occurred_at timestamptz, ordering_key text, priority smallint, deliver_at timestamptz, backoff_schedule integer[],
     keys_if_undelivered jsonb, ip inet, traceparent text, tracestate text),
-    unnest(%(payloads)s::bytea[])
+    unnest(%(ids)s::uuid[], %(payloads)s::bytea[])
   ) WITH ORDINALITY AS e (
-    event_id, event_type, payload_content_type, labels, metadata,
+    event_type, payload_content_type, labels, metadata,
     occurred_at, ordering_key, priority, deliver_at, backoff_schedule, keys_if_undelivered, ip, traceparent, tracestate,
-    payload, ordinal)
+    event_id, payload, ordinal)
 ),
 known AS MATERIALIZED (
   SELECT name FROM event_type

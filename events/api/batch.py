@@ -1,9 +1,11 @@
 """`POST /events/`: many events come in at once, and each gets an answer of its own."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import BytesIO
+from itertools import islice
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -15,10 +17,11 @@ from rest_framework.views import APIView
 
 from events import hooks, limits
 from events.api.event import TRACE_HEADERS, EventPost
+from events.fields import read_uuid, refusal
 from events.ingest import Fate, Ingested, NewEvent, ingest
 from events.problems import TooManyEventsToday
-from events.reading import read_application, read_event, read_uuid, refusal
-from events.tracing import Trace, read_trace
+from events.reading import Arrival, read_application, read_event
+from events.tracing import read_trace
 from tenants import strict_json
 from tenants.addresses import client_address
 from tenants.authentication import require_application
@@ -58,10 +61,13 @@ class BatchAnswer(serializers.Serializer[Any]):
 
 @dataclass(frozen=True)
 class Batch:
-    """A batch as it was sent: events that were not JSON are the Problem with that."""
+    """A batch as it was sent: events that were not JSON are the Problem with that.
+
+    Lines are read one by one, as they are asked for: a batch of them would not stay in the processor's cache.
+    """
 
     application_id: uuid.UUID
-    events: Sequence[Any]
+    events: Iterator[Any]
 
 
 class JsonBatch(BaseParser):
@@ -78,7 +84,7 @@ class JsonBatch(BaseParser):
         events = body.get("events")
         if not isinstance(events, list):
             raise Validation(validation={"events": [refusal("not_a_list", "This must be a list of events.")]})
-        return Batch(application_id, events)
+        return Batch(application_id, iter(events))
 
 
 class LinesBatch(BaseParser):
@@ -88,8 +94,8 @@ class LinesBatch(BaseParser):
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
         application_id = read_application((parser_context or {})["request"].query_params)
-        lines = read_capped(stream, limits.BATCH_BYTES).split(b"\n")
-        return Batch(application_id, [_read_line(line) for line in lines if line.strip()])
+        lines = BytesIO(read_capped(stream, limits.BATCH_BYTES))  # which finds their ends faster than split() does
+        return Batch(application_id, (_read_line(line) for line in lines if not line.isspace()))
 
 
 class BatchView(APIView):
@@ -110,43 +116,42 @@ class BatchView(APIView):
         if not isinstance(batch, Batch):  # without a body and a content type, none of the parsers is asked
             raise JsonPayload
         require_application(request, batch.application_id)
-        if len(batch.events) > limits.BATCH_EVENTS:
-            message = f"A batch has at most {limits.BATCH_EVENTS} events; this one has {len(batch.events)}."
-            raise Validation(message, validation={"events": [refusal("max_length", message, max=limits.BATCH_EVENTS)]})
-        results = ingest_batch(batch, ip=client_address(request), trace=read_trace(request.headers))
+        arrival = Arrival(datetime.now(UTC), client_address(request), read_trace(request.headers))
+        results = ingest_batch(batch, arrival)
         return Response({"results": results})
 
 
-def ingest_batch(batch: Batch, *, ip: str | None, trace: Trace) -> list[dict[str, Any]]:
+def ingest_batch(batch: Batch, arrival: Arrival) -> list[dict[str, Any]]:
     """Ingest what is good of a batch, and answer for each event."""
-    now = datetime.now(UTC)
-    read = [_read(batch.application_id, sent, now=now, ip=ip, trace=trace) for sent in batch.events]
+    most = limits.BATCH_EVENTS
+    read = [_read(batch.application_id, sent, arrival) for sent in islice(batch.events, most)]
+    if any(True for _ in batch.events):
+        message = f"A batch has at most {most} events; this one has more."
+        raise Validation(message, validation={"events": [refusal("max_length", message, max=most)]})
     good = [event for event in read if isinstance(event, NewEvent)]
     ingested = iter(ingest(batch.application_id, good) if good else ())
-    results = [
-        _result(next(ingested)) if isinstance(event, NewEvent) else _refused(_id_of(sent), event)
-        for event, sent in zip(read, batch.events, strict=True)
-    ]
+    results = [_result(next(ingested)) if isinstance(event, NewEvent) else event for event in read]
     hooks.ingested("batch", [result["status"] for result in results])
     return results
 
 
-def _read(application_id: uuid.UUID, sent: Any, *, now: datetime, ip: str | None, trace: Trace) -> NewEvent | Problem:
+def _read(application_id: uuid.UUID, sent: Any, arrival: Arrival) -> NewEvent | dict[str, Any]:
+    """An event, or the answer to what is none."""
     if isinstance(sent, Problem):
-        return sent
+        return _refused(None, sent)
     try:
-        event = read_event(sent, now=now, ip=ip, trace=trace)
+        event = read_event(sent, arrival)
         if sent.get("application_id") is not None and read_application(sent) != application_id:
             message = "This is not the application of the batch."
             raise Validation(validation={"application_id": [refusal("invalid", message)]})
     except Problem as problem:
-        return problem
+        return _refused(_id_of(sent), problem)
     return event
 
 
 def _read_line(line: bytes) -> Any:
     try:
-        return strict_json.loads(line)
+        return strict_json.loads(line.removesuffix(b"\n"))
     except ValueError as problem:
         return JsonPayload(f"The line is not JSON: {problem}")
 

@@ -18,7 +18,7 @@ from events.problems import (
     EventInvalidPayloadContentType,
     TooManyEventsToday,
 )
-from events.reading import read_application, read_event
+from events.reading import Arrival, read_application, read_event
 from events.tracing import read_trace
 from tenants.addresses import client_address
 from tenants.authentication import require_application
@@ -112,8 +112,8 @@ class EventView(APIView):
         """Ingest one event. When the 201 is read, it is durable and its deliveries are made."""
         application_id = read_application(request.data)
         require_application(request, application_id)
-        ip, trace = client_address(request), read_trace(request.headers)
-        ingested = ingest_one(application_id, read_event(request.data, now=datetime.now(UTC), ip=ip, trace=trace))
+        arrival = Arrival(datetime.now(UTC), client_address(request), read_trace(request.headers))
+        ingested = ingest_one(application_id, read_event(request.data, arrival))
         hooks.ingested("single", [ingested.fate.value])
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist

@@ -4,7 +4,6 @@ import json
 import subprocess
 import time
 import urllib.request
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -108,21 +107,19 @@ class Stage:
 def an_event(index: int = 0, *, sent: float | None = None) -> NewEvent:
     body = f'{{"sent": {sent}, "x": "'.encode() if sent else b'{"x": "'
     columns: Columns = {
-        "event_id": uuid.uuid4(),
         "event_type": EVENT_TYPE,
         "payload_content_type": "application/json",
         "labels": {"bench": "yes", "n": str(index)},
         "occurred_at": datetime.now(UTC),
         "ordering_key": str(index),
     }
-    return NewEvent(body + b"x" * (PAYLOAD_BYTES - len(body) - 2) + b'"}', columns)
+    return NewEvent.of(body + b"x" * (PAYLOAD_BYTES - len(body) - 2) + b'"}', columns)
 
 
 def an_ingest(index: int = 0) -> dict[str, Any]:
     """The same as the API takes it."""
     event = an_event(index)
-    sent = {name: event.columns[name] for name in ("event_type", "payload_content_type", "labels", "ordering_key")}
-    return {**sent, "payload": event.payload.decode(), "occurred_at": event.columns["occurred_at"].isoformat()}
+    return {**json.loads(event.fields), "payload": event.payload.decode()}
 
 
 def a_request(path: str, token: str, body: bytes, content_type: str = "application/json") -> bytes:

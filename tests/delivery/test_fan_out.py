@@ -4,12 +4,12 @@ import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.db import IntegrityError
 
 from delivery.models import Lane, Phase, RequestAttempt
 from delivery.retry import DEFAULT
-from events.ingest import ingest, store
+from events.ingest import ingest
 from subscriptions.matching import matches
+from tenants.ids import new_ids
 from tests.factories import (
     EVENT_TYPE,
     make_application,
@@ -139,7 +139,7 @@ def test_what_is_not_stored_takes_nobodys_place():
     application = make_application()
     make_fifo(application)
     good, sent = new_event(), new_event()
-    unknown = new_event(event_id=good.columns["event_id"], event_type="shop.nobody.knows")
+    unknown = new_event(event_id=good.event_id, event_type="shop.nobody.knows")
     ingest(application.id, [sent])
     fates = [each.fate.value for each in ingest(application.id, [unknown, sent, good, unknown, good])]
     assert fates == ["unknown type", "duplicate", "created", "unknown type", "duplicate"]
@@ -148,27 +148,27 @@ def test_what_is_not_stored_takes_nobodys_place():
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("enforced", [False, True])
-def test_an_id_that_we_draw_is_taken_as_new_and_nothing_is_lost_if_somebody_sent_it_before(settings, enforced):
+def test_an_id_that_we_draw_is_taken_as_new_and_drawn_again_if_somebody_sent_it_before(settings, monkeypatch, enforced):
     settings.QUOTAS_ENFORCED = enforced
     application = make_application()
     subscription = make_fifo(application)
-    first, drawn, last = (new_event()._replace(id_is_ours=True) for _ in range(3))
-    guessed = drawn._replace(id_is_ours=False)
+    guessed = new_event()
     ingest(application.id, [guessed])
-    with pytest.raises(IntegrityError):
-        store(application.id, [first, drawn, last], ids_are_ours=True)
-    assert wanted_by(subscription) == 1
-    fates = [each.fate.value for each in ingest(application.id, [first, drawn, last])]
-    assert fates == ["created", "duplicate", "created"]
-    in_order = RequestAttempt.objects.order_by("lane_seq").values_list("event__event_id", flat=True)
-    assert list(in_order) == [each.columns["event_id"] for each in (guessed, first, last)]
+    drawn = [[uuid.uuid4(), guessed.event_id, uuid.uuid4()], new_ids(3)]
+    monkeypatch.setattr("events.ingest.new_ids", lambda _: drawn.pop(0))
+    ingested = ingest(application.id, [new_event(event_id=None) for _ in range(3)])
+    assert drawn == []
+    assert [each.fate.value for each in ingested] == ["created"] * 3
+    in_order = RequestAttempt.objects.filter(subscription=subscription).order_by("lane_seq")
+    ids = [guessed.event_id, *(each.event_id for each in ingested)]
+    assert list(in_order.values_list("event__event_id", flat=True)) == ids
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_id_of_a_client_is_enough_to_look_for_all_that_were_sent_before():
     application = make_application()
     subscription = make_subscription(application)
-    ours, theirs = new_event()._replace(id_is_ours=True), new_event()
+    ours, theirs = new_event(event_id=None), new_event()
     fates = [each.fate.value for each in ingest(application.id, [ours, theirs, theirs])]
     assert fates == ["created", "created", "duplicate"]
     assert wanted_by(subscription) == 2

@@ -65,6 +65,7 @@ def test_a_line_that_is_not_json_is_an_invalid_event_and_not_the_end(api, applic
     results = send(api, application, [event(), b"{", b"\xff", b"", b"  ", event()], lines=True)
     assert [result["status"] for result in results] == ["created", "invalid", "invalid", "created"]
     assert results[1]["problem"]["id"] == "JsonPayload"
+    assert "line 1 column 2" in results[1]["problem"]["detail"]
 
 
 def test_a_lane_has_the_order_of_the_batch(api, application):
@@ -83,9 +84,15 @@ def test_a_batch_may_be_empty(api, application):
     assert send(api, application, []) == []
 
 
-def test_a_batch_has_a_thousand_events_and_no_more(api, application):
-    assert len(send(api, application, [event(event_id=None)] * limits.BATCH_EVENTS)) == 1000
-    answer = api.post("/events/", {"application_id": application.id, "events": [1] * 1001})
+@pytest.mark.parametrize("lines", [False, True])
+def test_a_batch_has_a_thousand_events_and_no_more(api, application, lines):
+    assert len(send(api, application, [event(event_id=None)] * limits.BATCH_EVENTS, lines=lines)) == 1000
+    if lines:
+        raw = json.dumps(event()).encode()
+        path = f"/events/?application_id={application.id}"
+        answer = api.post(path, raw=b"\n\n".join([raw] * 1001), content_type="application/x-ndjson")
+    else:
+        answer = api.post("/events/", {"application_id": application.id, "events": [1] * 1001})
     document = problem(answer, 422, "Validation")
     assert document["validation"]["events"][0]["params"] == {"max": 1000}
     assert "1000" in document["detail"]

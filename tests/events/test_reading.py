@@ -1,14 +1,19 @@
 """What is taken as an event: the fast reader, beside the serializer that documents it."""
 
 import uuid
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
+import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from events import limits
 from events.api.event import EventPost
-from events.reading import read_event
-from tenants.problems import Validation
+from events.plain import read_plain
+from events.reading import Arrival, _read_with_care, read_event
+from events.tracing import Trace
+from tenants.problems import Problem, Validation
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD = {
@@ -60,7 +65,7 @@ def body(field, value):
 def refused(event):
     """The fields that are complained about."""
     try:
-        read_event(event, now=NOW)
+        read_event(event, Arrival(NOW))
     except Validation as problem:
         return set(problem.validation)
     return set()
@@ -113,7 +118,7 @@ def test_every_field_that_is_wrong_is_named_in_one_answer():
 
 def test_a_complaint_says_its_bound():
     with pytest.raises(Validation) as caught:
-        read_event(body("event_type", "x" * 201), now=NOW)
+        read_event(body("event_type", "x" * 201), Arrival(NOW))
     complaint = {"code": "max_length", "message": "This must have at most 200 characters.", "params": {"max": 200}}
     assert caught.value.validation == {"event_type": [complaint]}
 
@@ -126,7 +131,8 @@ def test_what_is_no_object_is_no_event(body):
 def test_complaints_have_the_order_of_the_documents():
     with pytest.raises(Validation) as refusal:
         read_event(
-            {"deliver_at": "2036-01-01T00:00:00Z", "occurred_at": "now", "labels": {}, "event_type": ""}, now=NOW
+            {"deliver_at": "2036-01-01T00:00:00Z", "occurred_at": "now", "labels": {}, "event_type": ""},
+            Arrival(NOW),
         )
     assert list(refusal.value.validation) == [
         "event_type", "payload", "payload_content_type", "labels", "occurred_at", "deliver_at",
@@ -134,11 +140,10 @@ def test_complaints_have_the_order_of_the_documents():
 
 
 def test_whose_id_it_is_is_known():
-    assert not read_event({**GOOD, "event_id": str(uuid.uuid4())}, now=NOW).id_is_ours
+    mine = uuid.uuid4()
+    assert read_event({**GOOD, "event_id": str(mine)}, Arrival(NOW)).event_id == mine
     for nothing in (GOOD, {**GOOD, "event_id": None}):
-        drawn, other = (read_event(nothing, now=NOW) for _ in range(2))
-        assert drawn.id_is_ours
-        assert drawn.columns["event_id"] != other.columns["event_id"]
+        assert read_event(nothing, Arrival(NOW)).event_id is None
 
 
 def test_what_is_read_is_what_was_sent():
@@ -146,15 +151,78 @@ def test_what_is_read_is_what_was_sent():
     event = read_event(
         {**GOOD, "event_id": str(mine), "occurred_at": "2026-01-02t03:04:05.123456789+01:00", "delay_ms": 1000,
          "deliver_at": "2026-01-03T00:00:00Z", "ordering_key": " k ", "surprise": 1},
-        now=NOW,
+        Arrival(NOW),
     )  # fmt: skip
     assert event.payload == b"x"
-    assert event.columns == {
-        "event_id": mine,
+    assert event.event_id == mine
+    assert columns_of(event) == {
         "event_type": GOOD["event_type"],
         "payload_content_type": GOOD["payload_content_type"],
         "labels": {"a": "b"},
         "occurred_at": datetime(2026, 1, 2, 2, 4, 5, 123456, tzinfo=UTC),
         "ordering_key": " k ",
-        "deliver_at": NOW + timedelta(seconds=1),
+        "deliver_at": "2026-01-01T00:00:01+00:00",
     }
+
+
+def test_what_a_request_says_of_all_its_events_is_said_of_each():
+    arrival = Arrival(NOW, "192.0.2.1", Trace("00-a-b-01", 'x="y"'))
+    said = {"ip": "192.0.2.1", "traceparent": "00-a-b-01", "tracestate": 'x="y"'}
+    for event in (GOOD, {**GOOD, "labels": {"a": "é"}}):
+        assert columns_of(read_event(event, arrival)).items() >= said.items()
+
+
+def columns_of(event):
+    columns = orjson.loads(event.fields)
+    columns.pop("payload", None)  # the database reads what it knows
+    return {**columns, "occurred_at": datetime.fromisoformat(columns["occurred_at"])}
+
+
+def read_with_care(sent):
+    try:
+        event = _read_with_care(sent, Arrival(NOW))
+    except Problem as problem:
+        return type(problem)
+    return event.payload, columns_of(event), event.event_type, event.event_id
+
+
+def read_plainly(sent):
+    try:
+        event = read_plain(sent, b"}")
+    except Problem as problem:
+        return type(problem)
+    return event and (event.payload, columns_of(event), event.event_type, event.event_id)
+
+
+def test_an_event_as_nearly_all_are_is_plain():
+    usual = {
+        **GOOD, "event_id": str(uuid.uuid4()), "payload": '{"name": "Zoë"}', "payload_content_type": "application/json",
+        "occurred_at": "2026-01-02T03:04:05.678901+01:00", "metadata": {"b": "c"}, "ordering_key": "k", "priority": 7,
+    }  # fmt: skip
+    assert read_plainly(usual) == read_with_care(usual)
+    assert read_plainly(GOOD) == read_with_care(GOOD)
+
+
+TEXTS = st.text(st.sampled_from('ab .é€\0\n\\"\x7f\x80\ud800😀'), max_size=3) | st.sampled_from(
+    ["x" * 50, "x" * 51, "é" * 25, "é" * 26, "x" * 200, "x" * 201, "hook0.a.b", "application/json", "text/plain", "a.b"]
+)
+VALUES = TEXTS | st.none() | st.booleans() | st.integers(-1, 201) | st.floats() | st.lists(TEXTS, max_size=2)
+MAPS = st.dictionaries(TEXTS, TEXTS | VALUES, max_size=11)
+MOMENTS = st.from_regex(
+    r"2026-(01|02|13)-(01|30)[Tt _](00|24):59:(00|60)(\.[0-9]{1,10})?(Z|z|[+-](00|24):?(00|60))?", fullmatch=True
+)
+SENT = st.fixed_dictionaries(
+    {"event_type": TEXTS | VALUES, "payload": TEXTS | VALUES, "labels": MAPS | VALUES, "occurred_at": MOMENTS | VALUES},
+    optional={
+        "payload_content_type": TEXTS, "metadata": MAPS | VALUES, "ordering_key": VALUES, "priority": VALUES,
+        "event_id": st.uuids().map(str) | st.uuids().map(lambda each: each.urn) | VALUES, "delay_ms": VALUES,
+        "deliver_at": MOMENTS | VALUES, "surprise": VALUES, "ip": VALUES, "traceparent": VALUES,
+    },
+)  # fmt: skip
+
+
+@settings(max_examples=500)
+@given(SENT, st.sets(st.sampled_from(list(GOOD))))
+def test_what_is_read_plainly_is_what_would_be_read_with_care(sent, good):
+    sent |= {name: GOOD[name] for name in good}
+    assert read_plainly(sent) in (None, read_with_care(sent))

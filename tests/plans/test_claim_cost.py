@@ -92,7 +92,8 @@ def new_events(count):
 
 def ingest(connection, application, new):
     return explain(
-        connection, "fan_out", new=orjson.dumps(new).decode(), payloads=[r"\\x7b7d"] * len(new),
+        connection, "fan_out", new=orjson.dumps(new).decode(),
+        ids=[event["event_id"] for event in new], payloads=[r"\\x7b7d"] * len(new),
         types=list({event["event_type"] for event in new}),
         application=application.id, stored=[], only=None, priority=None, apart=0,
     )  # fmt: skip

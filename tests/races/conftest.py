@@ -203,9 +203,9 @@ class Arena(Cluster):
 
     def history(self, publishers: Sequence[Publisher], *, pending: int) -> History:
         places = {
-            str(event): (lane, number)
+            event: (lane, number)
             for event, lane, number in self.query(
-                "SELECT e.event_id, l.lane_id, l.lane_seq FROM event e JOIN"
+                "SELECT e.metadata->>'mark', l.lane_id, l.lane_seq FROM event e JOIN"
                 " (SELECT event_id, subscription_id, lane_id, lane_seq FROM attempt_log"
                 "  UNION SELECT event_id, subscription_id, lane_id, lane_seq FROM request_attempt) l"
                 f" ON l.event_id = e.id WHERE {IN_LANES}",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from events import limits as of_the_api
 from events.payload import decode_payload
 from events.problems import EventInvalidBase64Payload, EventInvalidJsonPayload, EventInvalidPayloadContentType
-from events.reading import read_event
+from events.reading import Arrival, read_event
 from spark_ingest import limits, rules
 from spark_ingest.layout import FIELDS, Layout
 from spark_ingest.reading import Rules, read
@@ -64,12 +64,12 @@ GOOD = {
 
 def api_refuses(event) -> set[str]:
     try:
-        read = read_event(event, now=NOW)
+        read = read_event(event, Arrival(NOW))
     except Validation as problem:
         return set(problem.validation)
     except Problem as problem:
         return {PROBLEMS[type(problem)]}
-    return set() if read.columns["event_type"] == EVENT_TYPE else {"event_type"}  # the insert finds the type unknown
+    return set() if read.event_type == EVENT_TYPE else {"event_type"}  # the insert finds the type unknown
 
 
 def load_refuses(event) -> set[str]:
