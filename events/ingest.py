@@ -15,6 +15,7 @@ from django.db import transaction
 from delivery.dispatch import Dispatched, persistently, publish
 from delivery.doorbell import ring
 from delivery.warm import warm_connection
+from events import hooks
 from events.quota import spend
 from events.together import Together
 from tenants.ids import new_ids
@@ -72,8 +73,14 @@ def ingest(application_id: uuid.UUID, events: Sequence[NewEvent]) -> list[Ingest
     return ingested
 
 
+def _ingest_singles(application_id: uuid.UUID, events: Sequence[NewEvent]) -> list[Ingested]:
+    ingested = ingest(application_id, events)
+    hooks.ingested("single", [each.fate for each in ingested])
+    return ingested
+
+
 # The same for one event, in one transaction with those that come at the same time.
-ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(ingest)
+ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(_ingest_singles)
 
 
 def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:

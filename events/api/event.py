@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from events import hooks, limits
+from events import limits
 from events.ingest import Fate, ingest_one
 from events.problems import (
     EventAlreadyIngested,
@@ -114,7 +114,6 @@ class EventView(APIView):
         require_application(request, application_id)
         arrival = Arrival(datetime.now(UTC), client_address(request), read_trace(request.headers))
         ingested = ingest_one(application_id, read_event(request.data, arrival))
-        hooks.ingested("single", [ingested.fate.value])
         if ingested.fate is Fate.UNKNOWN_TYPE:
             raise EventTypeDoesNotExist
         if ingested.fate is Fate.DUPLICATE:
