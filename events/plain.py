@@ -1,4 +1,4 @@
-"""Events as nearly all are, read in a third of the time: msgspec checks what has simple bounds while it copies.
+"""Events as nearly all are, read in three fifths of the time: msgspec checks what has simple bounds while it copies.
 
 What is not surely good is nothing here, and read with care: `events.reading` says what is wrong with it, if anything.
 """
