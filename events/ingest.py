@@ -10,7 +10,7 @@ from typing import NamedTuple, Required, Self, TypedDict
 
 import orjson
 from django.conf import settings
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 
 from delivery.dispatch import Dispatched, persistently, publish
 from delivery.doorbell import ring
@@ -34,9 +34,6 @@ class Columns(TypedDict, total=False):
     deliver_at: datetime | None
     backoff_schedule: list[int] | None
     keys_if_undelivered: list[list[str]] | None
-    ip: str | None
-    traceparent: str | None
-    tracestate: str | None
 
 
 class NewEvent(NamedTuple):
@@ -80,7 +77,9 @@ def _ingest_singles(application_id: uuid.UUID, events: Sequence[NewEvent]) -> li
 
 
 # The same for one event, in one transaction with those that come at the same time.
-ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(_ingest_singles)
+ingest_one: Together[uuid.UUID, NewEvent, Ingested] = Together(
+    _ingest_singles, final=(InterfaceError, OperationalError)
+)
 
 
 def _publish(application_id: uuid.UUID, events: Sequence[NewEvent]) -> tuple[list[Ingested], Dispatched]:

@@ -32,8 +32,10 @@ class Together(Generic[Key, Item, Result]):
     For each key one call leads: it takes along those that have come since the last, and leaves the lead to the next.
     """
 
-    def __init__(self, work: Callable[[Key, list[Item]], list[Result]]) -> None:
+    def __init__(self, work: Callable[[Key, list[Item]], list[Result]], *, final: tuple[type[Exception], ...]) -> None:
+        """After what is `final` the work was perhaps done all the same: all of a round are told, and none is redone."""
         self._work = work
+        self._final = final
         self._waiting: dict[Key, list[_Call[Item, Result]]] = {}  # there is a list while somebody leads
         self._lock = threading.Lock()
 
@@ -78,8 +80,9 @@ class Together(Generic[Key, Item, Result]):
         try:
             results = self._work(key, [call.item for call in calls])
         except Exception as problem:
-            if len(calls) == 1:
-                calls[0].problem = problem
+            if len(calls) == 1 or isinstance(problem, self._final):
+                for call in calls:
+                    call.problem = problem
                 return
             for call in calls:  # one of them may have spoiled it for all
                 self._do(key, [call])

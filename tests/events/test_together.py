@@ -4,8 +4,12 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import OperationalError
 
-from events.together import Together
+from events import ingest as ingesting
+from events.models import Event
+from events.together import Together, _Call
+from tests.factories import make_application, new_event
 
 
 class Work:
@@ -22,6 +26,8 @@ class Work:
         assert self.go_on.wait(10)
         if 13 in numbers:
             raise ValueError("13 is not doubled")
+        if -2 in numbers:
+            raise OSError("who knows whether it was doubled")
         if -1 in numbers:
             raise SystemExit
         return [number * 2 for number in numbers]
@@ -34,7 +40,7 @@ def work():
 
 @pytest.fixture
 def together(work):
-    return Together(work)
+    return Together(work, final=(OSError,))
 
 
 @pytest.fixture
@@ -73,6 +79,29 @@ def test_a_bad_one_is_told_so_and_the_others_are_served(pool, together, work):
     with pytest.raises(ValueError, match="13"):
         calls[2].result(10)
     assert sorted(map(len, work.rounds)) == [1, 1, 1, 1, 3]
+
+
+def test_what_was_perhaps_done_is_not_done_again(pool, together, work):
+    calls = begin(pool, together, work, [1, 2, -2, 4])
+    work.go_on.set()
+    assert calls[0].result(10) == 2
+    assert [type(call.exception(10)) for call in calls[1:]] == [OSError] * 3
+    assert [len(numbers) for numbers in work.rounds] == [1, 3]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_events_are_not_stored_again_when_the_answer_to_their_commit_was_lost(monkeypatch):
+    store = ingesting.store
+
+    def store_and_lose(*args):
+        store(*args)
+        raise OperationalError("the connection is lost")
+
+    monkeypatch.setattr(ingesting, "store", store_and_lose)
+    calls = [_Call(new_event(event_id=None)) for _ in range(3)]
+    ingesting.ingest_one._do(make_application().id, calls)
+    assert [type(call.problem) for call in calls] == [OperationalError] * 3
+    assert Event.objects.count() == 3
 
 
 def test_who_was_taken_along_by_one_that_was_stopped_is_served_all_the_same(pool, together, work):
