@@ -53,7 +53,7 @@ def publish(
         "application": str(application_id), "types": list(types),
     }  # fmt: skip
     answer = _fan_out(new, without=_SENT_BEFORE if ids_are_ours else "")
-    return Stored(answer.at, answer.known_types, frozenset(answer.left_out)), answer.dispatched
+    return Stored(answer.at, answer.known_types, answer.left_out), answer.dispatched
 
 
 def dispatch(

@@ -90,7 +90,7 @@ class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
             self.fail("length", least=self.least, most=self.most, found=len(data))
         for key, value in data.items():
             for part in (key, value):
-                if "\0" in part or not _is_text(part):
+                if "\0" in part or not is_text(part):
                     self.fail("not_text")
                 if not 1 <= len(part.encode()) <= self.entry_bytes:
                     self.fail("entry_length", bytes=self.entry_bytes, entry=repr(key[:60]))
@@ -100,7 +100,7 @@ class StringMap(serializers.Field[dict[str, str], Any, dict[str, str], Any]):
         return value
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
     """Whether it can be written as UTF-8: JSON may escape half of a pair."""
     try:
         value.encode()

@@ -11,13 +11,13 @@ def new_id() -> uuid.UUID:
 
 
 def new_ids(count: int) -> list[uuid.UUID]:
-    """So many that follow each other: an index takes them side by side, a batch of a thousand in half the time."""
+    """So many that follow each other, for an index takes them side by side."""
     first = _draw()
     return [uuid.UUID(int=each) for each in range(first, first + count)]
 
 
 def _draw() -> int:
-    """The time, and 73 random bits: the one before the last 61 is left free, for what is counted on from here.
+    """The time, and 73 random bits; the one before the last 61 is left free for what is counted on from here.
 
     Asking the system for randomness would let another thread have the interpreter.
     """

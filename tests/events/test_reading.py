@@ -1,4 +1,4 @@
-"""What is taken as an event: the fast reader, beside the serializer that documents it."""
+"""What is taken as an event: both readers, beside each other and the serializer that documents them."""
 
 import uuid
 from datetime import UTC, datetime
